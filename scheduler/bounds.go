@@ -1,0 +1,76 @@
+package scheduler
+
+// Bounds on what waits: items and bytes of a pool, and one caller's share of both. When a bound is
+// reached the least important work gives way to more important work, and a caller's flood makes room
+// for the same caller's better work.
+
+// room finds whom an arrival of this band may displace. It says ok with a nil victim when there is
+// room as it is, and not ok when the arrival has to be refused.
+func (c *Core) room(f *Flow, b Band, bytes int64) (victim *Item, ok bool) {
+	p := f.place
+	set := &p.pool.setup
+	h := f.caller.holds[p.pool]
+	if h != nil && (over(h.items+1, set.MaxFlowShare, set.MaxWaiting) ||
+		float64(h.bytes+bytes) > set.MaxFlowShare*float64(set.MaxWaitingBytes) && h.items > 0) {
+		return c.ownVictim(f, b)
+	}
+	if p.pool.waiting+1 > set.MaxWaiting ||
+		p.pool.waitingBytes+bytes > set.MaxWaitingBytes && p.pool.waiting > 0 {
+		return c.victim(f, b)
+	}
+	return nil, bytes <= set.MaxWaitingBytes
+}
+
+func over(items int, share float64, most int) bool {
+	return items > 1 && float64(items) > share*float64(most)
+}
+
+// victim is the newest item of the caller who holds most in the lowest band and level that has any.
+func (c *Core) victim(f *Flow, b Band) (*Item, bool) {
+	p := f.place.pool
+	for vb := bands; vb > 0; vb-- {
+		for i := len(p.levels) - 1; i >= 0; i-- {
+			q := p.levels[i].queues[vb-1]
+			if q.waiting == 0 {
+				continue
+			}
+			e := q.held.top()
+			if higher(b, f.place.level.rank, q.band, q.level.rank) {
+				return e.newest.top().tail, true
+			}
+			mine := 0
+			if q.band == b && q.level == f.place.level {
+				if own := q.callers[f.caller]; own != nil {
+					mine = own.waiting
+				}
+				if e.caller != f.caller && 2*mine < e.waiting {
+					return e.newest.top().tail, true
+				}
+			}
+			return nil, false
+		}
+	}
+	return nil, false
+}
+
+// ownVictim is the same choice among the arrival's own caller's items.
+func (c *Core) ownVictim(f *Flow, b Band) (*Item, bool) {
+	p := f.place.pool
+	for vb := bands; vb > 0; vb-- {
+		for i := len(p.levels) - 1; i >= 0; i-- {
+			q := p.levels[i].queues[vb-1]
+			if e := q.callers[f.caller]; e != nil && e.waiting > 0 {
+				if higher(b, f.place.level.rank, q.band, q.level.rank) {
+					return e.newest.top().tail, true
+				}
+				return nil, false
+			}
+		}
+	}
+	return nil, false
+}
+
+// higher says that band and level rank a before b: bands first.
+func higher(bandA Band, rankA int, bandB Band, rankB int) bool {
+	return bandA < bandB || bandA == bandB && rankA < rankB
+}

@@ -1,0 +1,304 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+)
+
+// Core decides who gets a seat, who waits and who is refused. It is pure: every operation takes the
+// present moment and first does all that has fallen due until then. Items that are decided by an
+// operation on something else are handed out by Decided. Not safe for concurrent use.
+type Core struct {
+	epoch time.Time
+	now   time.Time // of the operation under way; never goes back
+	ns    int64     // the same, since epoch
+
+	setup     Setup
+	pools     []*pool
+	callers   map[int32]*caller
+	semantics map[int32]*semantic
+	flows     map[Key]*Flow
+	oldest    *Flow // by last use
+	newest    *Flow
+
+	timers  heap[*timer]
+	seq     uint64
+	decided []*Item
+	dirty   []*pool // something may have become dispatchable
+}
+
+// NewCore makes a core whose time begins at now.
+func NewCore(now time.Time, s Setup) *Core {
+	c := &Core{
+		epoch: now, now: now,
+		callers:   make(map[int32]*caller),
+		semantics: make(map[int32]*semantic),
+		flows:     make(map[Key]*Flow),
+		timers:    timerHeap(),
+	}
+	c.Apply(now, s)
+	return c
+}
+
+// Apply brings the core under a new setup. Pools and levels are matched by name and keep their state;
+// those that the setup lacks serve what they have and take in nothing new.
+func (c *Core) Apply(now time.Time, s Setup) {
+	c.advance(now)
+	c.setup = s
+	for _, p := range c.pools {
+		p.gone = true
+	}
+	for i := range s.Pools {
+		p := c.pool(s.Pools[i].Name)
+		if p == nil {
+			p = newPool(s.Pools[i])
+			c.pools = append(c.pools, p)
+		}
+		p.setup, p.gone = s.Pools[i], false
+	}
+	c.pools = slices.DeleteFunc(c.pools, func(p *pool) bool { return p.gone && p.waiting == 0 && p.inUse == 0 })
+	for _, p := range c.pools {
+		p.applyLevels(c.ns, s.Levels)
+		c.touched(p)
+	}
+	c.dispatchAll()
+}
+
+func (p *pool) applyLevels(ns int64, setup []LevelSetup) {
+	for _, l := range p.levels {
+		l.gone = true
+	}
+	for rank, s := range setup {
+		i := slices.IndexFunc(p.levels, func(l *level) bool { return l.name == s.Name })
+		if i < 0 {
+			l := &level{name: s.Name, pool: p, share: share{last: ns}}
+			for b := range l.queues {
+				l.queues[b] = newFairQueue(p, l, Band(b))
+			}
+			p.levels = append(p.levels, l)
+			i = len(p.levels) - 1
+		}
+		l := p.levels[i]
+		l.rank, l.gone = rank, false
+		l.share.advance(ns, p.setup.Seats)
+		l.share.min, l.share.last = s.MinShare, ns
+	}
+	p.levels = slices.DeleteFunc(p.levels, func(l *level) bool { return l.gone && l.waiting == 0 })
+	slices.SortStableFunc(p.levels, func(a, b *level) int { return a.rank - b.rank })
+}
+
+// pool finds a pool by its name, or is nil. There are few.
+func (c *Core) pool(name string) *pool {
+	for _, p := range c.pools {
+		if p.setup.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// Arrive admits an item that is ready to be admitted: the verdict stands in it afterwards. Waiting
+// means that it will be handed out by Decided, or ended by Cancel.
+func (c *Core) Arrive(now time.Time, it *Item) {
+	c.advance(now)
+	f := it.Flow
+	it.rule = f.terms.Rule
+	it.arrived = c.ns
+	it.Estimate = unknown
+	c.seq++
+	it.seq = c.seq
+	r := it.rule
+	if r.RejectInFlight && r.MaxInFlight > 0 && f.inFlight+f.waiting >= r.MaxInFlight {
+		c.refuse(it, TooManyInFlight)
+		return
+	}
+	it.OnTime = c.payArrival(it)
+	if !it.Paid && r.OverRate == OverReject {
+		c.refuse(it, RateExceeded)
+		return
+	}
+	l := f.place.line(it.Paid)
+	if c.mayGo(it, l) {
+		c.take(it, l)
+		it.Verdict = Granted
+		return
+	}
+	it.Estimate, it.Place = c.estimate(it)
+	if it.MaxWait <= 0 || it.Estimate > it.MaxWait || c.standing(it) {
+		c.refuse(it, WaitTooLong)
+		return
+	}
+	victim, ok := c.room(f, l.band(), it.Bytes)
+	if !ok {
+		c.refuse(it, QueueFull)
+		return
+	}
+	if victim != nil {
+		c.remove(victim, Displaced)
+	}
+	c.queue(it)
+	c.touched(f.place.pool)
+	c.dispatchAll()
+}
+
+// mayGo says that a seat is free which the arriving item may use now: nothing of its flow is before
+// it, and whoever else waits may not use it.
+func (c *Core) mayGo(it *Item, l *line) bool {
+	f, p := it.Flow, l.place
+	if p.waiting > 0 || f.parked || !it.Paid && it.rule.OverRate == OverPace ||
+		it.rule.MaxInFlight > 0 && f.inFlight >= it.rule.MaxInFlight || p.pool.inUse >= p.pool.setup.Seats {
+		return false
+	}
+	c.countLong(p.pool)
+	return p.pool.allows(l.band(), c.speedOf(f, p.pool, l.band()))
+}
+
+// standing says that the flow's queue has not been empty for as long as its rule lets one wait, so
+// that an unpaid arrival only makes the wait of the next one longer.
+func (c *Core) standing(it *Item) bool {
+	f := it.Flow
+	return !it.Paid && it.rule.OverRate != OverPace && f.drain.open && c.ns-f.drain.since >= int64(it.rule.MaxWait) &&
+		it.Estimate > it.rule.MaxWait/10
+}
+
+func (c *Core) refuse(it *Item, v Verdict) {
+	f := it.Flow
+	it.Band = f.place.line(it.Paid).band()
+	it.state, it.Verdict = done, v
+	switch v {
+	case RateExceeded:
+		it.Back = c.paidIn(it)
+	case WaitTooLong:
+		it.Back = it.Estimate
+		if it.Estimate < 0 {
+			it.Back = c.back(f, it)
+		}
+	default:
+		it.Back = c.back(f, it)
+	}
+	c.giveBack(it)
+}
+
+// Full says that an item of the flow, arriving now, would find no place to wait and no seat either.
+// It is asked before a body is read, and changes nothing.
+func (c *Core) Full(now time.Time, f *Flow, bytes int64) bool {
+	c.advance(now)
+	paid := f.unpaid == 0 && c.core(f.meter.Ready(c.now, f.terms.Rule.Cost)) <= c.ns
+	l := f.place.line(paid)
+	p := f.place.pool
+	if f.place.waiting == 0 && p.inUse < p.setup.Seats && p.allows(l.band(), c.speedOf(f, p, l.band())) {
+		return false
+	}
+	_, ok := c.room(f, l.band(), bytes)
+	return !ok
+}
+
+// Cancel ends an item whose caller has gone, and says whether it was still waiting. If not, its
+// verdict stands: a granted one still has to be released.
+func (c *Core) Cancel(now time.Time, it *Item) bool {
+	c.advance(now)
+	if it.state != waiting {
+		return false
+	}
+	c.remove(it, Gone)
+	c.dispatchAll()
+	return true
+}
+
+// Drain ends all that wait.
+func (c *Core) Drain(now time.Time) {
+	c.advance(now)
+	for _, p := range c.pools {
+		for _, l := range p.levels {
+			for _, q := range l.queues {
+				for q.waiting > 0 {
+					c.remove(q.held.top().newest.top().tail, Draining)
+				}
+			}
+		}
+	}
+}
+
+// SetSurging brings the flow's unpaid work into the surge band, or back into excess.
+func (c *Core) SetSurging(now time.Time, f *Flow, surging bool) {
+	c.advance(now)
+	if f.surging == surging {
+		return
+	}
+	f.surging = surging
+	for _, p := range f.places {
+		c.move(&p.lines[1])
+		c.touched(p.pool)
+	}
+	c.dispatchAll()
+}
+
+// Advance does all that has fallen due until now.
+func (c *Core) Advance(now time.Time) { c.advance(now) }
+
+// Next is the moment at which Advance has something to do, if there is one.
+func (c *Core) Next() (time.Time, bool) {
+	if c.timers.len() == 0 {
+		return time.Time{}, false
+	}
+	return c.epoch.Add(time.Duration(c.timers.top().at)), true
+}
+
+// Decided hands out the items that were decided since it was last asked. The slice is reused.
+func (c *Core) Decided() []*Item {
+	d := c.decided
+	c.decided = c.decided[:0]
+	return d
+}
+
+func (c *Core) advance(now time.Time) {
+	ns := int64(now.Sub(c.epoch))
+	for c.timers.len() > 0 && c.timers.top().at <= ns {
+		t := c.timers.top()
+		// Each timer runs at its own moment, so that a late call decides what a punctual one would.
+		c.set(max(t.at, c.ns))
+		c.timers.remove(t)
+		switch {
+		case t.item != nil:
+			c.remove(t.item, WaitExpired)
+		case t.flow != nil:
+			c.payFlow(t.flow)
+		default:
+			c.payCaller(t.caller)
+		}
+		c.dispatchAll()
+	}
+	if ns > c.ns {
+		c.ns, c.now = ns, now
+	}
+}
+
+func (c *Core) set(ns int64) {
+	if ns != c.ns {
+		c.ns, c.now = ns, c.epoch.Add(time.Duration(ns))
+	}
+}
+
+// core is a moment in core time, in ns.
+func (c *Core) core(t time.Time) int64 { return int64(t.Sub(c.epoch)) }
+
+func (c *Core) since(ns int64) time.Duration { return time.Duration(c.ns - ns) }
+
+func (c *Core) decide(it *Item, v Verdict) {
+	it.Verdict = v
+	c.decided = append(c.decided, it)
+}
+
+func (c *Core) touched(p *pool) {
+	if !slices.Contains(c.dirty, p) {
+		c.dirty = append(c.dirty, p)
+	}
+}
+
+func (c *Core) dispatchAll() {
+	for len(c.dirty) > 0 {
+		p := c.dirty[len(c.dirty)-1]
+		c.dirty = c.dirty[:len(c.dirty)-1]
+		c.dispatch(p)
+	}
+}

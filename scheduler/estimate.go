@@ -1,0 +1,144 @@
+package scheduler
+
+import (
+	"math"
+	"time"
+)
+
+// drain measures how fast a flow's queue is served: its dispatches since the queue became non-empty,
+// weighted by age with a half-life of drainHalf, plus one, over the time, weighted alike.
+type drain struct {
+	open  bool
+	since int64 // core time at which the queue became non-empty
+	last  int64 // core time of count
+	count float64
+}
+
+const (
+	drainHalf = 2 * time.Second
+	drainSure = 300 * time.Millisecond // below this age the pool's drain is the better guess
+)
+
+func (d *drain) begin(ns int64) { *d = drain{open: true, since: ns, last: ns} }
+func (d *drain) end()           { d.open = false }
+
+func (d *drain) dispatched(ns int64) {
+	d.count = d.count*fade(ns-d.last) + 1
+	d.last = ns
+}
+
+// perSecond is the rate of dispatches, above 0.
+func (d *drain) perSecond(ns int64) float64 {
+	span := drainHalf.Seconds() / math.Ln2 * (1 - fade(ns-d.since))
+	return (d.count*fade(ns-d.last) + 1) / max(span, 1e-3)
+}
+
+func fade(ns int64) float64 { return math.Exp2(-float64(ns) / float64(drainHalf)) }
+
+// recent counts events over the last two seconds, in cells of a quarter of a second.
+type recent struct {
+	cells [9]uint32
+	at    int64 // number of the newest cell
+}
+
+const recentCell = int64(250 * time.Millisecond)
+
+func (r *recent) add(ns int64) {
+	r.advance(ns)
+	r.cells[r.at%int64(len(r.cells))]++
+}
+
+func (r *recent) advance(ns int64) {
+	to := ns / recentCell
+	if to-r.at >= int64(len(r.cells)) {
+		clear(r.cells[:])
+		r.at = to
+	}
+	for r.at < to {
+		r.at++
+		r.cells[r.at%int64(len(r.cells))] = 0
+	}
+}
+
+// count is the number of events in the last two seconds, up to a quarter of a second more.
+func (r *recent) count(ns int64) (n int) {
+	r.advance(ns)
+	for _, c := range r.cells {
+		n += int(c)
+	}
+	return n
+}
+
+// span is the time in seconds that count covers, since the core began at most.
+func (r *recent) span(ns int64) float64 {
+	return max(float64(min(ns, int64(len(r.cells)-1)*recentCell+ns%recentCell))/1e9, 1e-3)
+}
+
+const unknown = time.Duration(-1)
+
+// wait is the time that the item in place n of the flow is expected to wait, or unknown.
+func (c *Core) wait(f *Flow, p *place, n int) time.Duration {
+	if n < 1 {
+		n = 1
+	}
+	if f.drain.open && c.ns-f.drain.since >= int64(drainSure) {
+		return seconds(float64(n) / f.drain.perSecond(c.ns))
+	}
+	count := p.pool.recent.count(c.ns)
+	if count < 10 {
+		return unknown
+	}
+	flows := p.level.flows
+	if p.waiting == 0 {
+		flows++ // this one would join them
+	}
+	drain := float64(count) / p.pool.recent.span(c.ns) / float64(max(flows, 1))
+	return seconds(float64(n) / drain)
+}
+
+// estimate is the expected wait of an item that is about to wait, and its place in its flow.
+func (c *Core) estimate(it *Item) (wait time.Duration, place int) {
+	f := it.Flow
+	place = f.waiting + 1
+	if it.Paid {
+		place = f.waiting - f.unpaid + 1
+	}
+	wait = c.wait(f, f.place, place)
+	switch {
+	case it.Paid:
+	case it.rule.OverRate == OverPace:
+		wait = c.paidIn(it) // it may not go before, however idle the pool is
+	case f.unpaid == f.waiting && wait != unknown:
+		// With no paid one before it, the rate will have paid it by then at the latest.
+		wait = min(wait, c.paidIn(it))
+	}
+	return wait, place
+}
+
+// paidIn is the time until the rate will have paid an arriving item, after all unpaid ones before it.
+func (c *Core) paidIn(it *Item) time.Duration {
+	f := it.Flow
+	cost := it.rule.Cost
+	limit := &f.terms.Rule.Limit
+	at := c.core(f.meter.Ready(c.now, cost))
+	if first := f.firstUnpaid(); first != nil {
+		at = max(c.core(f.meter.Ready(c.now, first.rule.Cost)), f.due) + int64(f.unpaid-1)*int64(limit.Step(first.rule.Cost)) + int64(limit.Step(cost))
+	}
+	if cl := f.caller; cl.limit != nil {
+		at = max(at, c.core(cl.meter.Ready(c.now, min(cost, cl.limit.Depth()))))
+	}
+	return max(0, time.Duration(at-c.ns))
+}
+
+// back is when a caller who is refused should come again: when what waits of his flow is gone.
+func (c *Core) back(f *Flow, it *Item) time.Duration {
+	w := c.wait(f, f.place, f.waiting+1)
+	if w == unknown {
+		w = it.rule.Limit.Step(it.rule.Cost)
+	}
+	return w
+}
+
+func seconds(s float64) time.Duration {
+	return time.Duration(min(s*1e9, math.MaxInt64/2))
+}

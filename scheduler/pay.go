@@ -1,0 +1,148 @@
+package scheduler
+
+import "time"
+
+// Payment. What arrives while nothing unpaid of its flow waits, and finds the rate there, is paid at
+// once. Otherwise it waits unpaid, and the first unpaid item of a flow is paid as soon as the rate
+// frees, on a schedule of cost x Per/N steps: a burst that was paid at once does not come back as a
+// burst each time the window has moved on. A late wake-up pays what fell due meanwhile, at most
+// catchUp of it, and the schedule itself does not slip.
+//
+// The narrow limit is asked first: a flow takes from its caller's rate only what its own rate has.
+
+const catchUp = 10 * time.Millisecond
+
+// payArrival pays an item that has just arrived, if it may be paid before it waits.
+func (c *Core) payArrival(it *Item) bool {
+	f := it.Flow
+	cl := f.caller
+	if f.unpaid > 0 || cl.limit != nil && cl.blocked.len() > 0 {
+		return false
+	}
+	cost := it.rule.Cost
+	if !f.meter.Take(c.now, cost) {
+		return false
+	}
+	if cl.limit != nil && !cl.meter.Take(c.now, cost) {
+		f.meter.Return(c.now, c.now, cost)
+		return false
+	}
+	it.Paid, it.paidAt = true, c.now
+	return true
+}
+
+// giveBack returns what was paid for an item that got no seat.
+func (c *Core) giveBack(it *Item) {
+	if !it.Paid {
+		return
+	}
+	f := it.Flow
+	it.Paid = false
+	f.meter.Return(c.now, it.paidAt, it.rule.Cost)
+	if cl := f.caller; cl.limit != nil {
+		cl.meter.Return(c.now, it.paidAt, it.rule.Cost)
+		c.payCaller(cl)
+	}
+	if f.unpaid > 0 {
+		c.payFlow(f)
+	}
+}
+
+// payFlow pays what has fallen due of a flow's unpaid items, and sets its timer for the next.
+func (c *Core) payFlow(f *Flow) {
+	for {
+		it := f.firstUnpaid()
+		if it == nil {
+			c.disarm(&f.pay)
+			c.unblock(f)
+			return
+		}
+		cost := it.rule.Cost
+		step := int64(f.terms.Rule.Limit.Step(cost))
+		f.due = max(f.due, c.ns-max(step, int64(catchUp)))
+		at := f.due
+		if free := c.core(f.meter.Ready(c.now, cost)); free > at {
+			at = free
+		}
+		if at > c.ns {
+			c.unblock(f)
+			c.arm(&f.pay, at)
+			return
+		}
+		if cl := f.caller; cl.limit != nil {
+			// The caller's rate goes to the flow whose first unpaid item is oldest.
+			if first := cl.blocked.len() == 0 || cl.blocked.top() == f || it.seq < cl.blocked.top().firstUnpaid().seq; !first ||
+				!cl.meter.Take(c.now, cost) {
+				c.disarm(&f.pay)
+				c.block(f)
+				return
+			}
+		}
+		if !f.meter.Take(c.now, cost) {
+			// Ready said it would; a cost above the limit's depth never gets here. Take nothing.
+			if cl := f.caller; cl.limit != nil {
+				cl.meter.Return(c.now, c.now, cost)
+			}
+			c.arm(&f.pay, c.ns+step)
+			return
+		}
+		f.due += step
+		c.promote(it)
+	}
+}
+
+// block lets the flow wait for its caller's rate.
+func (c *Core) block(f *Flow) {
+	cl := f.caller
+	if f.blocked == 0 {
+		cl.blocked.push(f)
+	} else {
+		cl.blocked.fix(f)
+	}
+	first := cl.blocked.top().firstUnpaid()
+	c.arm(&cl.pay, max(c.core(cl.meter.Ready(c.now, min(first.rule.Cost, cl.limit.Depth()))), c.ns+1))
+}
+
+func (c *Core) unblock(f *Flow) {
+	if f.blocked == 0 {
+		return
+	}
+	cl := f.caller
+	cl.blocked.remove(f)
+	if cl.blocked.len() == 0 {
+		c.disarm(&cl.pay)
+	}
+}
+
+// payCaller pays from a caller's rate that has freed, the oldest unpaid item first.
+func (c *Core) payCaller(cl *caller) {
+	for cl.blocked.len() > 0 {
+		f := cl.blocked.top()
+		it := f.firstUnpaid()
+		if cl.limit != nil {
+			if at := c.core(cl.meter.Ready(c.now, min(it.rule.Cost, cl.limit.Depth()))); at > c.ns {
+				c.arm(&cl.pay, at)
+				return
+			}
+		}
+		c.payFlow(f)
+		if cl.blocked.len() > 0 && cl.blocked.top() == f && f.firstUnpaid() == it {
+			return // nothing moved; payFlow has armed the timer
+		}
+	}
+	c.disarm(&cl.pay)
+}
+
+// promote moves a paid item from its line of unpaid ones to the paid one.
+func (c *Core) promote(it *Item) {
+	l := it.line
+	p := l.place
+	c.takeOut(l, it)
+	p.flow.unpaid--
+	it.Paid, it.paidAt = true, c.now
+	c.putIn(p.line(true), it)
+	if p.flow.unpaid > 0 && p.flow.blocked != 0 {
+		p.flow.caller.blocked.fix(p.flow)
+	}
+	c.touched(p.pool)
+}

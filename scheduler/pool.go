@@ -1,0 +1,325 @@
+package scheduler
+
+import (
+	"math"
+	"time"
+)
+
+// pool is isolated capacity: its own seats, queues and bounds.
+type pool struct {
+	setup  PoolSetup
+	gone   bool // no policy names it any more; it serves what it has
+	levels []*level
+
+	inUse      int
+	held       [bands]int // seats by the band they were taken in
+	long       int        // seats that hold long work
+	longUnpaid int
+	flights    list // what is in flight, oldest dispatch first, until it counts as long
+
+	waiting      int
+	waitingBytes int64
+	heavy        []*line // ready lines that are not quick, to be looked at again now and then
+	look         int
+
+	seatMean  float64 // of committed work, seconds
+	seatCount float64
+
+	recent   recent // dispatches
+	dispatch uint64 // dispatches in all
+}
+
+// level is one business priority in one pool.
+type level struct {
+	name       string
+	rank       int
+	pool       *pool
+	gone       bool
+	queues     [bands]*fairQueue
+	share      share
+	waiting    int // items
+	flows      int // places with something waiting
+	dispatched uint64
+	recent     recent
+}
+
+func newPool(s PoolSetup) *pool { return &pool{setup: s} }
+
+// level finds a level by its name; every level of the setup is there.
+func (p *pool) level(name string) *level {
+	for _, l := range p.levels {
+		if l.name == name {
+			return l
+		}
+	}
+	// A rule's level that its own setup lacks cannot come from a checked policy.
+	panic("scheduler: no level " + name + " in pool " + p.setup.Name)
+}
+
+// ready notes that lines became ready or stopped being it.
+func (l *level) ready(c *Core, b Band, by int) {
+	if b == Committed {
+		l.share.ready(c.ns, by, l.pool.setup.Seats)
+	}
+}
+
+// A ceiling is a share of the seats, and always at least one. The nudge keeps 0.1 x 30 at 3.
+func floorSeats(share float64, seats int) int {
+	return max(1, int(math.Floor(share*float64(seats)+1e-9)))
+}
+
+func ceilSeats(share float64, seats int) int {
+	return max(1, int(math.Ceil(share*float64(seats)-1e-9)))
+}
+
+// allows says that one more seat may be taken by work of this band and speed.
+func (p *pool) allows(b Band, s speed) bool {
+	set := &p.setup
+	if p.inUse >= set.Seats {
+		return false
+	}
+	if s == long {
+		if p.long >= ceilSeats(set.LongCeiling, set.Seats) {
+			return false
+		}
+		if b != Committed && p.longUnpaid >= ceilSeats(set.LongCeiling/2, set.Seats) {
+			return false
+		}
+	}
+	if b == Committed || s == quick || set.Callers == 1 {
+		return true
+	}
+	if b == Excess {
+		return p.inUse < floorSeats(set.ExcessCeiling, set.Seats)
+	}
+	return p.inUse < floorSeats(set.SurgeCeiling, set.Seats)
+}
+
+// countLong marks what has been in flight for so long that it is long work whatever its flow is.
+// The oldest come first, so each item is looked at once.
+func (c *Core) countLong(p *pool) {
+	limit := c.ns - p.longAge()
+	for it := p.flights.head; it != nil && it.dispatched < limit; it = p.flights.head {
+		p.flights.remove(it)
+		p.markLong(it)
+	}
+}
+
+func (p *pool) markLong(it *Item) {
+	it.long = true
+	p.long++
+	if it.counted != Committed {
+		p.longUnpaid++
+	}
+}
+
+// take gives the item a seat.
+func (c *Core) take(it *Item, l *line) {
+	f, p := l.place.flow, l.place.pool
+	b := l.band()
+	s := c.speedOf(f, p, b)
+	mean, known := c.mean(f)
+	if !known && mean == 0 {
+		mean = unknownSeat
+	}
+	it.charge = mean
+	it.entry = c.charge(l, mean)
+	l.place.level.share.charge(c.ns, b, mean, p.setup.Seats)
+	it.line = l
+	it.Band, it.counted = b, b
+	it.dispatched = c.ns
+	it.state = inFlight
+	it.Waited = c.since(it.arrived)
+	f.inFlight++
+	f.starts += c.ns / 1000
+	p.inUse++
+	p.held[b]++
+	if s == long {
+		p.markLong(it)
+	} else {
+		p.flights.push(it)
+	}
+	p.dispatch++
+	p.recent.add(c.ns)
+	l.place.level.dispatched++
+	l.place.level.recent.add(c.ns)
+}
+
+// Release gives the item's seat back. It must be called exactly once for each granted item.
+func (c *Core) Release(it *Item, now time.Time) {
+	c.advance(now)
+	if it.state != inFlight {
+		panic("scheduler: release of an item that holds no seat")
+	}
+	it.state = done
+	l := it.line
+	f, p := l.place.flow, l.place.pool
+	seat := float64(c.ns-it.dispatched) / 1e9
+	f.inFlight--
+	f.starts -= it.dispatched / 1000
+	p.inUse--
+	p.held[it.counted]--
+	if it.long {
+		p.long--
+		if it.counted != Committed {
+			p.longUnpaid--
+		}
+	} else {
+		p.flights.remove(it)
+	}
+	c.learn(f, p, it.counted, seat)
+	it.entry.shift(l, seat-it.charge)
+	l.place.level.share.correct(it.counted, it.charge-seat)
+	c.unpark(f)
+	c.reclass(f)
+	c.lookAgain(p)
+	c.dispatch(p)
+}
+
+// reclass moves the flow's ready lines to the heap of their present speed.
+func (c *Core) reclass(f *Flow) {
+	for _, p := range f.places {
+		for i := range p.lines {
+			if l := &p.lines[i]; l.ready != 0 && l.speed != c.speedOf(f, p.pool, l.band()) {
+				c.exit(l)
+				c.enter(l)
+			}
+		}
+	}
+}
+
+// lookAgain classes two of the lines that wait as slow or long anew: the mean they are measured
+// against moves with everybody's work, so a line can become quick without anything of its own.
+func (c *Core) lookAgain(p *pool) {
+	for range min(2, len(p.heavy)) {
+		if p.look++; p.look >= len(p.heavy) {
+			p.look = 0
+		}
+		if l := p.heavy[p.look]; l.speed != c.speedOf(l.place.flow, p, l.band()) {
+			c.exit(l)
+			c.enter(l)
+			if len(p.heavy) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// park takes a flow that has as many in flight as it may out of the ready heaps.
+func (c *Core) park(f *Flow) {
+	f.parked = true
+	for _, p := range f.places {
+		c.exit(&p.lines[0])
+		c.exit(&p.lines[1])
+	}
+}
+
+func (c *Core) unpark(f *Flow) {
+	if !f.parked || c.full(f) {
+		return
+	}
+	f.parked = false
+	for _, p := range f.places {
+		c.enter(&p.lines[0])
+		c.enter(&p.lines[1])
+	}
+}
+
+// full says that the flow has as many in flight as the rule of its first waiting item allows.
+func (c *Core) full(f *Flow) bool {
+	most := f.terms.Rule.MaxInFlight
+	if first := f.first(); first != nil {
+		most = first.rule.MaxInFlight
+	}
+	return most > 0 && f.inFlight >= most
+}
+
+// first is the item of the flow that is next to be dispatched, or nil.
+func (f *Flow) first() *Item {
+	var first *Item
+	for _, p := range f.places {
+		for i := range p.lines {
+			if it := p.lines[i].head; it != nil && (first == nil || it.seq < first.seq) {
+				first = it
+			}
+		}
+	}
+	return first
+}
+
+// dispatch gives out the pool's free seats, in order, to all who may take one.
+func (c *Core) dispatch(p *pool) {
+	if p.waiting == 0 || p.inUse >= p.setup.Seats {
+		return
+	}
+	c.countLong(p)
+	for p.inUse < p.setup.Seats {
+		l := c.pick(p)
+		if l == nil {
+			return
+		}
+		it := l.head
+		c.unqueue(it, true)
+		c.take(it, l)
+		c.decide(it, Granted)
+		if c.full(l.place.flow) && l.place.flow.waiting > 0 {
+			c.park(l.place.flow)
+		}
+	}
+}
+
+// pick is the line whose first item gets the next seat, or nil when none of those who wait may take it.
+func (c *Core) pick(p *pool) *line {
+	for b := Committed; b < bands; b++ {
+		var open [speeds]bool
+		any := false
+		for s := range open {
+			open[s] = p.allows(b, speed(s))
+			any = any || open[s]
+		}
+		if !any {
+			continue
+		}
+		if b == Committed {
+			for _, l := range p.levels {
+				if l.share.owed(c.ns, p.setup.Seats) {
+					if line := c.pickFrom(l.queues[b], open); line != nil {
+						return line
+					}
+				}
+			}
+		}
+		for _, l := range p.levels {
+			if line := c.pickFrom(l.queues[b], open); line != nil {
+				return line
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Core) pickFrom(q *fairQueue, open [speeds]bool) *line {
+	for {
+		var e *entry
+		for s := range open {
+			if h := &q.ready[s]; open[s] && h.len() > 0 && (e == nil || h.top().tag < e.tag) {
+				e = h.top()
+			}
+		}
+		if e == nil {
+			return nil
+		}
+		var best *line
+		for s := range open {
+			if h := &e.lines[s]; open[s] && h.len() > 0 && (best == nil || h.top().tag < best.tag) {
+				best = h.top()
+			}
+		}
+		// Age makes a flow slower while it waits; nothing tells us but looking.
+		if best.speed == c.speedOf(best.place.flow, q.pool, q.band) {
+			return best
+		}
+		c.exit(best)
+		c.enter(best)
+	}
+}

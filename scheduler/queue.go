@@ -1,0 +1,149 @@
+package scheduler
+
+// putIn appends an item to a line and keeps every count that depends on it.
+func (c *Core) putIn(l *line, it *Item) {
+	e := l.join()
+	q := e.queue
+	l.push(it)
+	it.line = l
+	c.count(e, 1)
+	if l.newest == 0 {
+		e.newest.push(l)
+	} else {
+		e.newest.fix(l)
+	}
+	q.waiting++
+	c.enter(l)
+}
+
+// takeOut removes an item from its line.
+func (c *Core) takeOut(l *line, it *Item) {
+	e := l.entry
+	l.remove(it)
+	if l.n == 0 {
+		c.exit(l)
+		e.newest.remove(l)
+	} else {
+		e.newest.fix(l)
+	}
+	c.count(e, -1)
+	e.queue.waiting--
+}
+
+// count changes how many items an entry holds, and its order among those who hold most.
+func (c *Core) count(e *entry, by int) {
+	was := e.waiting
+	e.waiting += by
+	switch {
+	case was == 0:
+		e.queue.held.push(e)
+	case e.waiting == 0:
+		e.queue.held.remove(e)
+	default:
+		e.queue.held.fix(e)
+	}
+}
+
+// queue lets an item wait in its flow's place.
+func (c *Core) queue(it *Item) {
+	f := it.Flow
+	p := f.place
+	it.state = waiting
+	if f.waiting == 0 {
+		f.drain.begin(c.ns)
+	}
+	if p.waiting == 0 {
+		p.level.flows++
+	}
+	if p.hold == nil {
+		if p.hold = f.caller.holds[p.pool]; p.hold == nil {
+			p.hold = &holding{}
+			f.caller.holds[p.pool] = p.hold
+		}
+	}
+	f.waiting++
+	p.waiting++
+	p.level.waiting++
+	p.pool.waiting++
+	p.pool.waitingBytes += it.Bytes
+	p.hold.items++
+	p.hold.bytes += it.Bytes
+	if !it.Paid {
+		if f.unpaid++; f.unpaid == 1 {
+			f.due = c.ns
+		}
+	}
+	c.putIn(p.line(it.Paid), it)
+	it.expiry.item = it
+	c.arm(&it.expiry, it.arrived+int64(it.MaxWait))
+	if !it.Paid {
+		c.payFlow(f)
+	}
+	if !f.parked && c.full(f) {
+		c.park(f)
+	}
+}
+
+// unqueue takes a waiting item out; dispatched says that it leaves for a seat.
+func (c *Core) unqueue(it *Item, dispatched bool) {
+	l := it.line
+	p := l.place
+	f := p.flow
+	c.disarm(&it.expiry)
+	c.takeOut(l, it)
+	f.waiting--
+	p.waiting--
+	if p.waiting == 0 {
+		p.level.flows--
+	}
+	p.level.waiting--
+	p.pool.waiting--
+	p.pool.waitingBytes -= it.Bytes
+	p.hold.items--
+	p.hold.bytes -= it.Bytes
+	if dispatched {
+		f.drain.dispatched(c.ns)
+	}
+	if !it.Paid {
+		f.unpaid--
+		c.payFlow(f) // the schedule goes on with the next one
+	}
+	if f.waiting == 0 {
+		f.drain.end()
+		f.parked = false
+	}
+}
+
+// remove ends an item that waits without a seat, and gives back what was paid for it.
+func (c *Core) remove(it *Item, v Verdict) {
+	f, p := it.line.place.flow, it.line.place.pool
+	it.Band = it.line.band()
+	c.unqueue(it, false)
+	it.Waited = c.since(it.arrived)
+	it.state = done
+	it.Back = c.back(f, it)
+	c.giveBack(it)
+	c.decide(it, v)
+	// The next of the flow may be dispatched under another rule's in-flight limit.
+	c.unpark(f)
+	c.touched(p)
+}
+
+// move brings all unpaid items of a flow to the band that its surge says.
+func (c *Core) move(l *line) {
+	if l.n == 0 {
+		return
+	}
+	e := l.entry
+	q := e.queue
+	c.exit(l)
+	e.newest.remove(l)
+	n := l.n
+	c.count(e, -n)
+	q.waiting -= n
+	e = l.join()
+	c.count(e, n)
+	e.newest.push(l)
+	e.queue.waiting += n
+	c.enter(l)
+}
