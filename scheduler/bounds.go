@@ -9,7 +9,7 @@ package scheduler
 func (c *Core) room(f *Flow, b Band, bytes int64) (victim *Item, ok bool) {
 	p := f.place
 	set := &p.pool.setup
-	h := f.caller.holds[p.pool]
+	h := p.pool.holds[f.caller.id]
 	if h != nil && (over(h.items+1, set.MaxFlowShare, set.MaxWaiting) ||
 		float64(h.bytes+bytes) > set.MaxFlowShare*float64(set.MaxWaitingBytes) && h.items > 0) {
 		return c.ownVictim(f, b)

@@ -24,6 +24,7 @@ type Core struct {
 	timers  heap[*timer]
 	seq     uint64
 	decided []*Item
+	arrives *Item // under way; its verdict needs no handing out
 	dirty   []*pool // something may have become dispatchable
 }
 
@@ -128,17 +129,23 @@ func (c *Core) Arrive(now time.Time, it *Item) {
 		c.refuse(it, WaitTooLong)
 		return
 	}
-	victim, ok := c.room(f, l.band(), it.Bytes)
-	if !ok {
-		c.refuse(it, QueueFull)
-		return
-	}
-	if victim != nil {
+	for {
+		victim, ok := c.room(f, l.band(), it.Bytes)
+		if !ok {
+			c.refuse(it, QueueFull)
+			c.dispatchAll()
+			return
+		}
+		if victim == nil {
+			break
+		}
 		c.remove(victim, Displaced)
 	}
+	c.arrives = it
 	c.queue(it)
 	c.touched(f.place.pool)
 	c.dispatchAll()
+	c.arrives = nil
 }
 
 // mayGo says that a seat is free which the arriving item may use now: nothing of its flow is before
@@ -252,11 +259,11 @@ func (c *Core) Decided() []*Item {
 }
 
 func (c *Core) advance(now time.Time) {
-	ns := int64(now.Sub(c.epoch))
-	for c.timers.len() > 0 && c.timers.top().at <= ns {
+	if ns := int64(now.Sub(c.epoch)); ns > c.ns {
+		c.ns, c.now = ns, now
+	}
+	for c.timers.len() > 0 && c.timers.top().at <= c.ns {
 		t := c.timers.top()
-		// Each timer runs at its own moment, so that a late call decides what a punctual one would.
-		c.set(max(t.at, c.ns))
 		c.timers.remove(t)
 		switch {
 		case t.item != nil:
@@ -268,15 +275,6 @@ func (c *Core) advance(now time.Time) {
 		}
 		c.dispatchAll()
 	}
-	if ns > c.ns {
-		c.ns, c.now = ns, now
-	}
-}
-
-func (c *Core) set(ns int64) {
-	if ns != c.ns {
-		c.ns, c.now = ns, c.epoch.Add(time.Duration(ns))
-	}
 }
 
 // core is a moment in core time, in ns.
@@ -286,7 +284,9 @@ func (c *Core) since(ns int64) time.Duration { return time.Duration(c.ns - ns) }
 
 func (c *Core) decide(it *Item, v Verdict) {
 	it.Verdict = v
-	c.decided = append(c.decided, it)
+	if it != c.arrives {
+		c.decided = append(c.decided, it)
+	}
 }
 
 func (c *Core) touched(p *pool) {

@@ -76,23 +76,31 @@ func (r *recent) span(ns int64) float64 {
 
 const unknown = time.Duration(-1)
 
-// wait is the time that the item in place n of the flow is expected to wait, or unknown.
-func (c *Core) wait(f *Flow, p *place, n int) time.Duration {
-	if n < 1 {
-		n = 1
-	}
+// wait is the time that the item in place n of the flow is expected to wait in a line, or unknown.
+func (c *Core) wait(f *Flow, l *line, n int) time.Duration {
+	n = max(n, 1)
 	if f.drain.open && c.ns-f.drain.since >= int64(drainSure) {
 		return seconds(float64(n) / f.drain.perSecond(c.ns))
 	}
-	count := p.pool.recent.count(c.ns)
+	// Too early to tell from the flow: the pool's drain, shared as dispatch shares it, among the
+	// callers first, then among this one's flows. By flows alone, a caller with a thousand invented
+	// tenants would make everybody else's wait look a thousand times as long.
+	p := l.place.pool
+	count := p.recent.count(c.ns)
 	if count < 10 {
 		return unknown
 	}
-	flows := p.level.flows
-	if p.waiting == 0 {
-		flows++ // this one would join them
+	q := l.place.level.queues[l.band()]
+	callers, flows := q.held.len(), 0
+	if own := q.callers[f.caller]; own != nil && own.waiting > 0 {
+		flows = own.newest.len()
+	} else {
+		callers++
 	}
-	drain := float64(count) / p.pool.recent.span(c.ns) / float64(max(flows, 1))
+	if l.n == 0 {
+		flows++
+	}
+	drain := float64(count) / p.recent.span(c.ns) / float64(callers) / float64(flows)
 	return seconds(float64(n) / drain)
 }
 
@@ -103,7 +111,7 @@ func (c *Core) estimate(it *Item) (wait time.Duration, place int) {
 	if it.Paid {
 		place = f.waiting - f.unpaid + 1
 	}
-	wait = c.wait(f, f.place, place)
+	wait = c.wait(f, f.place.line(it.Paid), place)
 	switch {
 	case it.Paid:
 	case it.rule.OverRate == OverPace:
@@ -132,7 +140,7 @@ func (c *Core) paidIn(it *Item) time.Duration {
 
 // back is when a caller who is refused should come again: when what waits of his flow is gone.
 func (c *Core) back(f *Flow, it *Item) time.Duration {
-	w := c.wait(f, f.place, f.waiting+1)
+	w := c.wait(f, f.place.line(it.Paid), f.waiting+1)
 	if w == unknown {
 		w = it.rule.Limit.Step(it.rule.Cost)
 	}

@@ -51,12 +51,11 @@ type caller struct {
 	id      int32
 	limit   *pools.Limit
 	version uint64
-	meter   pools.Meter   // of limit, where there is one
-	blocked heap[*Flow]   // flows that wait for it, oldest first unpaid item first
+	meter   pools.Meter // of limit, where there is one
+	blocked heap[*Flow] // flows that wait for it, oldest first unpaid item first
 	pay     timer
 	flows   int
 	tenants map[string]int // flows by tenant
-	holds   map[*pool]*holding
 }
 
 // holding is what one caller has waiting in one pool.
@@ -115,7 +114,7 @@ func (p *place) line(paid bool) *line {
 
 // newCaller makes the caller of id, without a rate of its own.
 func newCaller(id int32) *caller {
-	cl := &caller{id: id, holds: make(map[*pool]*holding)}
+	cl := &caller{id: id}
 	cl.pay.caller = cl
 	cl.blocked = heap[*Flow]{
 		less: func(a, b *Flow) bool { return a.firstUnpaid().seq < b.firstUnpaid().seq },
@@ -138,6 +137,12 @@ func (f *Flow) firstUnpaid() *Item {
 // settleIn finds the place for the flow's terms, and drops places in which nothing waits any more.
 func (c *Core) settleIn(f *Flow) {
 	p, level := c.pool(f.terms.Pool), f.terms.Rule.Level
+	if p == nil {
+		// A request that an older policy judged may name a pool that has gone.
+		if p = c.pools[0]; f.place != nil {
+			p = f.place.pool
+		}
+	}
 	pace := f.terms.Rule.OverRate == OverPace
 	kept := f.places[:0]
 	var here *place

@@ -19,7 +19,8 @@ type pool struct {
 
 	waiting      int
 	waitingBytes int64
-	heavy        []*line // ready lines that are not quick, to be looked at again now and then
+	holds        map[int32]*holding // by caller
+	heavy        []*line            // ready lines that are not quick, to be looked at again now and then
 	look         int
 
 	seatMean  float64 // of committed work, seconds
@@ -38,22 +39,21 @@ type level struct {
 	queues     [bands]*fairQueue
 	share      share
 	waiting    int // items
-	flows      int // places with something waiting
 	dispatched uint64
 	recent     recent
 }
 
-func newPool(s PoolSetup) *pool { return &pool{setup: s} }
+func newPool(s PoolSetup) *pool { return &pool{setup: s, holds: make(map[int32]*holding)} }
 
-// level finds a level by its name; every level of the setup is there.
+// level finds a level by its name, or takes the lowest: a request that an older policy judged may
+// name one that has gone.
 func (p *pool) level(name string) *level {
 	for _, l := range p.levels {
 		if l.name == name {
 			return l
 		}
 	}
-	// A rule's level that its own setup lacks cannot come from a checked policy.
-	panic("scheduler: no level " + name + " in pool " + p.setup.Name)
+	return p.levels[len(p.levels)-1]
 }
 
 // ready notes that lines became ready or stopped being it.
@@ -143,6 +143,9 @@ func (c *Core) take(it *Item, l *line) {
 	p.recent.add(c.ns)
 	l.place.level.dispatched++
 	l.place.level.recent.add(c.ns)
+	if f.waiting > 0 && !f.parked && c.full(f) {
+		c.park(f)
+	}
 }
 
 // Release gives the item's seat back. It must be called exactly once for each granted item.
@@ -173,7 +176,8 @@ func (c *Core) Release(it *Item, now time.Time) {
 	c.unpark(f)
 	c.reclass(f)
 	c.lookAgain(p)
-	c.dispatch(p)
+	c.touched(p)
+	c.dispatchAll()
 }
 
 // reclass moves the flow's ready lines to the heap of their present speed.
@@ -259,12 +263,13 @@ func (c *Core) dispatch(p *pool) {
 			return
 		}
 		it := l.head
+		if it.expiry.at < c.ns {
+			c.remove(it, WaitExpired) // a late wake-up found the seat first
+			continue
+		}
 		c.unqueue(it, true)
 		c.take(it, l)
 		c.decide(it, Granted)
-		if c.full(l.place.flow) && l.place.flow.waiting > 0 {
-			c.park(l.place.flow)
-		}
 	}
 }
 

@@ -52,13 +52,10 @@ func (c *Core) queue(it *Item) {
 	if f.waiting == 0 {
 		f.drain.begin(c.ns)
 	}
-	if p.waiting == 0 {
-		p.level.flows++
-	}
 	if p.hold == nil {
-		if p.hold = f.caller.holds[p.pool]; p.hold == nil {
+		if p.hold = p.pool.holds[f.caller.id]; p.hold == nil {
 			p.hold = &holding{}
-			f.caller.holds[p.pool] = p.hold
+			p.pool.holds[f.caller.id] = p.hold
 		}
 	}
 	f.waiting++
@@ -93,9 +90,6 @@ func (c *Core) unqueue(it *Item, dispatched bool) {
 	c.takeOut(l, it)
 	f.waiting--
 	p.waiting--
-	if p.waiting == 0 {
-		p.level.flows--
-	}
 	p.level.waiting--
 	p.pool.waiting--
 	p.pool.waitingBytes -= it.Bytes

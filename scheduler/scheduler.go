@@ -1,0 +1,149 @@
+package scheduler
+
+import (
+	"sync"
+	"time"
+)
+
+// Scheduler is a Core that may be used by many at once and in real time: this file is the one that
+// blocks. One lock guards the whole core; nothing is waited for, logged or called back under it.
+type Scheduler struct {
+	mu    sync.Mutex
+	core  *Core
+	timer *time.Timer
+	armed time.Time // what timer is set to; zero: not set
+}
+
+// New makes a running scheduler.
+func New(s Setup) *Scheduler {
+	return &Scheduler{core: NewCore(time.Now(), s)}
+}
+
+// Apply brings the scheduler under a new setup; see Core.Apply.
+func (s *Scheduler) Apply(set Setup) {
+	s.mu.Lock()
+	s.core.Apply(time.Now(), set)
+	s.unlock()
+}
+
+// Meter finds or makes the flow of key and keeps it until Unpin; see Core.Meter.
+func (s *Scheduler) Meter(now time.Time, key Key, terms Terms) *Flow {
+	s.mu.Lock()
+	f := s.core.Meter(now, key, terms)
+	s.unlock()
+	return f
+}
+
+// Unpin lets a flow go that Meter returned.
+func (s *Scheduler) Unpin(f *Flow) {
+	s.mu.Lock()
+	s.core.Unpin(f)
+	s.mu.Unlock()
+}
+
+// Full says whether a request of the flow would find neither seat nor place; see Core.Full.
+func (s *Scheduler) Full(now time.Time, f *Flow, bytes int64) bool {
+	s.mu.Lock()
+	full := s.core.Full(now, f, bytes)
+	s.unlock()
+	return full
+}
+
+// Arrive admits an item at once, refuses it, or leaves it Waiting; then Wait must be called.
+func (s *Scheduler) Arrive(now time.Time, it *Item) Verdict {
+	s.mu.Lock()
+	s.core.Arrive(now, it)
+	if it.Verdict == Waiting {
+		it.ready = make(chan struct{})
+	}
+	v := it.Verdict
+	s.unlock()
+	return v
+}
+
+// Wait waits until an item that Arrive left Waiting is decided, or until gone is closed.
+func (s *Scheduler) Wait(it *Item, gone <-chan struct{}) Verdict {
+	select {
+	case <-it.ready:
+	case <-gone:
+		s.mu.Lock()
+		s.core.Cancel(time.Now(), it)
+		s.unlock()
+		// Decided either by this or, a moment earlier, by somebody else.
+		<-it.ready
+	}
+	return it.Verdict
+}
+
+// Release gives a granted item's seat back, and unpins its flow. Exactly once for each granted item.
+func (s *Scheduler) Release(now time.Time, it *Item) {
+	s.mu.Lock()
+	s.core.Release(it, now)
+	s.core.Unpin(it.Flow)
+	s.unlock()
+}
+
+// SetSurging moves a flow's unpaid work into the surge band or out of it.
+func (s *Scheduler) SetSurging(f *Flow, surging bool) {
+	s.mu.Lock()
+	s.core.SetSurging(time.Now(), f, surging)
+	s.unlock()
+}
+
+// Drain ends all that wait with the verdict Draining.
+func (s *Scheduler) Drain() {
+	s.mu.Lock()
+	s.core.Drain(time.Now())
+	s.unlock()
+}
+
+// Tidy drops a few flows that have been idle for long.
+func (s *Scheduler) Tidy() {
+	s.mu.Lock()
+	s.core.Tidy(time.Now(), 1000)
+	s.unlock()
+}
+
+// Stats is what there is now, with up to flows of the most recently used flows.
+func (s *Scheduler) Stats(flows int) *Stats {
+	s.mu.Lock()
+	st := s.core.Stats(time.Now(), flows)
+	s.unlock()
+	return st
+}
+
+// Quota is what is left of the flow's rate; see Core.Quota.
+func (s *Scheduler) Quota(now time.Time, f *Flow) Quota {
+	s.mu.Lock()
+	q := s.core.Quota(now, f)
+	s.unlock()
+	return q
+}
+
+// unlock wakes those who were decided, sets the timer for what falls due next, and unlocks. Each
+// item that waited has a channel of its own, so that waking never blocks.
+func (s *Scheduler) unlock() {
+	for _, it := range s.core.Decided() {
+		close(it.ready)
+	}
+	at, some := s.core.Next()
+	switch {
+	case !some:
+	case s.armed.IsZero() || at.Before(s.armed):
+		// A timer that fires too early finds nothing to do and is set anew, so it is never put off.
+		s.armed = at
+		if s.timer == nil {
+			s.timer = time.AfterFunc(time.Until(at), s.due)
+		} else {
+			s.timer.Reset(time.Until(at))
+		}
+	}
+	s.mu.Unlock()
+}
+
+func (s *Scheduler) due() {
+	s.mu.Lock()
+	s.armed = time.Time{}
+	s.core.Advance(time.Now())
+	s.unlock()
+}

@@ -1,0 +1,119 @@
+package scheduler
+
+import "time"
+
+// Stats is a picture of the core, copied, so that it can be read at leisure.
+type Stats struct {
+	Pools      []PoolStats
+	Levels     []LevelStats
+	Flows      []FlowStats
+	FlowsTotal int
+	SeatTimes  map[int32]time.Duration // by semantic, where any has settled
+}
+
+// PoolStats is one pool now.
+type PoolStats struct {
+	Name                     string
+	Seats, InUse             int
+	Committed, Excess, Surge int // seats by the band that took them
+	Long                     int // seats that hold long work
+	Waiting                  int
+	WaitingBytes             int64
+	SeatTime                 time.Duration // mean of committed work; 0: none yet
+	Dispatched               uint64        // in all
+}
+
+// LevelStats is one level of one pool now.
+type LevelStats struct {
+	Pool, Level string
+	Waiting     int
+	OldestWait  time.Duration // of the flows' first items, the longest wait
+	PerSecond   float64       // dispatches of the last two seconds
+	Dispatched  uint64        // in all
+}
+
+// FlowStats is one flow now.
+type FlowStats struct {
+	Flow     *Flow
+	Pool     string
+	Level    string
+	Rule     *Rule
+	Used     int64 // cost paid in the rate's span
+	InFlight int
+	Waiting  int
+	Unpaid   int // of those that wait
+	Surging  bool
+	SeatTime time.Duration // expected; 0: unknown
+}
+
+// Quota is what the rate of a flow has.
+type Quota struct {
+	Limit     int64         // N, or the depth of a bucket
+	Remaining int64         // cost left now
+	Per       time.Duration // the rate's span
+	Reset     time.Duration // until the rate has one more request's cost; 0: it has now
+}
+
+// Quota is what is left of the flow's rate now.
+func (c *Core) Quota(now time.Time, f *Flow) Quota {
+	c.advance(now)
+	l := f.terms.Rule.Limit
+	q := Quota{Limit: l.Depth(), Remaining: f.meter.Remaining(c.now), Per: l.Per}
+	q.Reset = max(0, f.meter.Ready(c.now, f.terms.Rule.Cost).Sub(c.now))
+	if f.unpaid > 0 {
+		q.Remaining = 0 // what frees goes to those who wait
+	}
+	return q
+}
+
+// Stats is a picture of everything, with up to flows of the most recently used flows.
+func (c *Core) Stats(now time.Time, flows int) *Stats {
+	c.advance(now)
+	st := &Stats{FlowsTotal: len(c.flows), SeatTimes: make(map[int32]time.Duration, len(c.semantics))}
+	for i, s := range c.semantics {
+		if s.count > 0 {
+			st.SeatTimes[i] = seconds(s.mean)
+		}
+	}
+	for _, p := range c.pools {
+		st.Pools = append(st.Pools, PoolStats{
+			Name: p.setup.Name, Seats: p.setup.Seats, InUse: p.inUse,
+			Committed: p.held[Committed], Excess: p.held[Excess], Surge: p.held[Surge], Long: p.long,
+			Waiting: p.waiting, WaitingBytes: p.waitingBytes,
+			SeatTime: seconds(p.seatMean), Dispatched: p.dispatch,
+		})
+		for _, l := range p.levels {
+			ls := LevelStats{
+				Pool: p.setup.Name, Level: l.name, Waiting: l.waiting, Dispatched: l.dispatched,
+				PerSecond: float64(l.recent.count(c.ns)) / l.recent.span(c.ns),
+			}
+			if l.waiting > 0 {
+				ls.OldestWait = c.oldestWait(l)
+			}
+			st.Levels = append(st.Levels, ls)
+		}
+	}
+	st.Flows = make([]FlowStats, 0, min(flows, len(c.flows)))
+	for f := c.newest; f != nil && len(st.Flows) < flows; f = f.prev {
+		mean, _ := c.mean(f)
+		st.Flows = append(st.Flows, FlowStats{
+			Flow: f, Pool: f.place.pool.setup.Name, Level: f.place.level.name, Rule: f.terms.Rule,
+			Used: f.meter.Used(c.now), InFlight: f.inFlight, Waiting: f.waiting, Unpaid: f.unpaid,
+			Surging: f.surging, SeatTime: seconds(mean),
+		})
+	}
+	return st
+}
+
+// oldestWait looks at the first item of each waiting line of a level.
+func (c *Core) oldestWait(l *level) time.Duration {
+	oldest := c.ns
+	for _, q := range l.queues {
+		for _, e := range q.held.a {
+			for _, line := range e.newest.a {
+				oldest = min(oldest, line.head.arrived)
+			}
+		}
+	}
+	return c.since(oldest)
+}
