@@ -133,7 +133,6 @@ func (c *Core) Arrive(now time.Time, it *Item) {
 		victim, ok := c.room(f, l.band(), it.Bytes)
 		if !ok {
 			c.refuse(it, QueueFull)
-			c.dispatchAll()
 			return
 		}
 		if victim == nil {
@@ -184,6 +183,7 @@ func (c *Core) refuse(it *Item, v Verdict) {
 		it.Back = c.back(f, it)
 	}
 	c.giveBack(it)
+	c.dispatchAll()
 }
 
 // Full says that an item of the flow, arriving now, would find no place to wait and no seat either.

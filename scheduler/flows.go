@@ -86,8 +86,8 @@ func (c *Core) bring(f *Flow, terms Terms) {
 	c.bringCaller(f.caller, terms)
 	if f.unpaid > 0 {
 		c.payFlow(f)
-		c.dispatchAll()
 	}
+	c.dispatchAll()
 }
 
 func (c *Core) bringCaller(cl *caller, terms Terms) {
@@ -107,6 +107,7 @@ func (c *Core) bringCaller(cl *caller, terms Terms) {
 		cl.meter.SetLimit(c.now, *cl.limit)
 		c.payCaller(cl)
 	}
+	c.dispatchAll()
 }
 
 func (c *Core) semantic(i int32) *semantic {
