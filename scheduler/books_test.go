@@ -284,7 +284,6 @@ func play(t testing.TB, ops []byte) {
 	}
 }
 
-
 func TestBooksStayRightUnderRandomOperations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 150 {

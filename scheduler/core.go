@@ -24,7 +24,7 @@ type Core struct {
 	timers  heap[*timer]
 	seq     uint64
 	decided []*Item
-	arrives *Item // under way; its verdict needs no handing out
+	arrives *Item   // under way; its verdict needs no handing out
 	dirty   []*pool // something may have become dispatchable
 }
 
@@ -269,6 +269,7 @@ func (c *Core) advance(now time.Time) {
 		case t.item != nil:
 			c.remove(t.item, WaitExpired)
 		case t.flow != nil:
+			t.flow.due = max(t.flow.due, t.at) // until then the rate had nothing: that is no lateness
 			c.payFlow(t.flow)
 		default:
 			c.payCaller(t.caller)

@@ -125,6 +125,7 @@ func (c *Core) payCaller(cl *caller) {
 				return
 			}
 		}
+		f.due = max(f.due, c.ns) // what it waited for was the caller's rate
 		c.payFlow(f)
 		if cl.blocked.len() > 0 && cl.blocked.top() == f && f.firstUnpaid() == it {
 			return // nothing moved; payFlow has armed the timer
