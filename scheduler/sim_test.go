@@ -28,6 +28,9 @@ type simulation struct {
 	order []*source
 	busy  map[string]int // seats in use by pool, counted apart
 	peak  map[string]int
+	over  int // times a pool was seen over its seats
+
+	dispatched map[string]uint64
 }
 
 // source is one flow's stream of work.
@@ -76,6 +79,7 @@ func newSimulation(t *testing.T, s Setup) *simulation {
 	return &simulation{
 		t: t, core: NewCore(t0, s), rng: rand.New(rand.NewPCG(1, 2)), now: t0,
 		flows: map[string]*source{}, busy: map[string]int{}, peak: map[string]int{},
+		dispatched: map[string]uint64{},
 	}
 }
 
@@ -146,7 +150,15 @@ func (s *simulation) decided() {
 		s.settle(it)
 	}
 	for _, p := range s.core.pools {
-		if p.inUse > p.setup.Seats || p.inUse != s.busy[p.setup.Name] {
+		if p.inUse > p.setup.Seats {
+			// Only a pool that has shrunk may be so, and then it only goes down.
+			if p.dispatch != s.dispatched[p.setup.Name] {
+				s.t.Fatalf("at %v: pool %s dispatched with %d of %d seats in use", s.now.Sub(t0), p.setup.Name, p.inUse, p.setup.Seats)
+			}
+			s.over++
+		}
+		s.dispatched[p.setup.Name] = p.dispatch
+		if p.inUse != s.busy[p.setup.Name] {
 			s.t.Fatalf("at %v: pool %s holds %d of %d seats, counted %d", s.now.Sub(t0), p.setup.Name, p.inUse, p.setup.Seats, s.busy[p.setup.Name])
 		}
 	}

@@ -1,0 +1,191 @@
+package scheduler
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+func full(t *testing.T, maxWaiting int, share float64) *hand {
+	set := onePool(1, 10)
+	set.Pools[0].MaxWaiting, set.Pools[0].MaxFlowShare = maxWaiting, share
+	h := byHand(t, set)
+	blocker := h.source("blocker", key(99, 9), terms(rule(10, time.Second, "realtime", time.Second)), time.Hour)
+	h.sends(blocker, 0, 1)
+	return h
+}
+
+func TestAFullQueueMakesRoomForBetterWork(t *testing.T) {
+	h := full(t, 10, 1)
+	paid := func(level string) Terms { return terms(rule(100, time.Second, level, time.Minute)) }
+	few := h.source("few", key(1, export), paid("batch"), time.Second)
+	many := h.source("many", key(2, export), paid("batch"), time.Second)
+	chats := h.source("chat", key(3, chat), paid("realtime"), time.Second)
+	h.sends(few, time.Millisecond, 3)
+	h.sends(many, 2*time.Millisecond, 7)
+	h.run(5 * time.Millisecond)
+	h.arrive(chats)
+	if many.refused[Displaced] != 1 || few.allRefused() != 0 || h.core.pools[0].waiting != 10 {
+		t.Fatalf("many %v, few %v: the newest of who holds most in the lowest level gives way", many.refused, few.refused)
+	}
+	// Equal rank: only for a caller who holds less than half as much. 6 against 3: not less.
+	h.arrive(few)
+	if few.refused[QueueFull] != 1 {
+		t.Errorf("few with 3 beside 6: %v, want queue_full", few.refused)
+	}
+	one := h.source("one", key(4, export), paid("batch"), time.Second)
+	h.arrive(one)
+	if many.refused[Displaced] != 2 || one.allRefused() != 0 {
+		t.Errorf("one: %v, many: %v", one.refused, many.refused)
+	}
+	// Lower rank never displaces higher.
+	h.arrive(many)
+	if many.refused[QueueFull] != 1 {
+		t.Errorf("many: %v, want queue_full", many.refused)
+	}
+}
+
+func TestTheNewestGivesWay(t *testing.T) {
+	h := full(t, 3, 1)
+	a := h.source("a", key(1, export), terms(rule(100, time.Second, "batch", time.Minute)), time.Second)
+	chats := h.source("chat", key(3, chat), terms(rule(100, time.Second, "realtime", time.Minute)), time.Second)
+	var items []*Item
+	for i := range 3 {
+		h.at(time.Duration(i+1)*time.Millisecond, func() { items = append(items, h.arrive(a)) })
+	}
+	h.run(5 * time.Millisecond)
+	h.arrive(chats)
+	if items[0].Verdict != Waiting || items[1].Verdict != Waiting || items[2].Verdict != Displaced {
+		t.Errorf("%v %v %v", items[0].Verdict, items[1].Verdict, items[2].Verdict)
+	}
+}
+
+func TestACallersShareOfTheQueue(t *testing.T) {
+	h := full(t, 100, .25)
+	a := h.source("a", key(1, export), terms(rule(5, time.Second, "batch", time.Minute)), time.Second)
+	aChat := h.source("a/chat", key(1, chat), terms(rule(100, time.Second, "realtime", time.Minute)), time.Second)
+	b := h.source("b", key(2, export), terms(rule(5, time.Second, "batch", time.Minute)), time.Second)
+	h.sends(a, time.Millisecond, 60)
+	h.run(2 * time.Millisecond)
+	if a.refused[QueueFull] != 35 {
+		t.Fatalf("a: %v, want 25 waiting and 35 refused", a.refused)
+	}
+	h.arrive(b)
+	if b.allRefused() != 0 {
+		t.Errorf("b: %v; there is room for others", b.refused)
+	}
+	h.arrive(aChat)
+	if aChat.allRefused() != 0 || a.refused[Displaced] != 1 {
+		t.Errorf("a's chat %v, a's export %v: the flood makes room for better work of the same caller", aChat.refused, a.refused)
+	}
+}
+
+func TestBytesAreBoundedToo(t *testing.T) {
+	set := onePool(1, 10)
+	set.Pools[0].MaxWaitingBytes, set.Pools[0].MaxFlowShare = 10000, 1
+	h := byHand(t, set)
+	src := h.source("a", key(1, export), terms(rule(100, time.Second, "batch", time.Minute)), time.Hour)
+	h.sends(src, 0, 50) // 1,000 bytes each
+	h.run(time.Millisecond)
+	if p := h.core.pools[0]; p.waiting != 10 || p.waitingBytes != 10000 || src.refused[QueueFull] != 39 {
+		t.Errorf("%d wait with %d bytes, refused %v", p.waiting, p.waitingBytes, src.refused)
+	}
+}
+
+func TestOnePoolsFullQueueIsNotTheOthers(t *testing.T) {
+	set := onePool(1, 10)
+	set.Pools[0].MaxWaiting, set.Pools[0].MaxFlowShare = 5, 1
+	vip := set.Pools[0]
+	vip.Name = "vip"
+	set.Pools = append(set.Pools, vip)
+	h := byHand(t, set)
+	a := h.source("a", key(1, export), terms(rule(100, time.Second, "batch", time.Minute)), time.Hour)
+	tm := terms(rule(100, time.Second, "realtime", time.Minute))
+	tm.Pool = "vip"
+	v := h.source("vip", key(2, chat), tm, 10*time.Millisecond)
+	h.sends(a, 0, 100)
+	h.sends(v, time.Millisecond, 3)
+	h.run(time.Second)
+	if a.allRefused() == 0 || v.granted != 3 || v.waits[2] > 20*time.Millisecond {
+		t.Errorf("a refused %v; %v", a.refused, v)
+	}
+}
+
+func TestTooManyInFlight(t *testing.T) {
+	for _, reject := range []bool{true, false} {
+		h := byHand(t, onePool(10, 3))
+		r := rule(100, time.Second, "batch", time.Minute)
+		r.MaxInFlight, r.RejectInFlight = 2, reject
+		src := h.source("a", key(1, export), terms(r), 100*time.Millisecond)
+		other := h.source("b", key(2, export), terms(rule(100, time.Second, "batch", time.Minute)), 100*time.Millisecond)
+		h.warm(src, other)
+		h.sends(src, 0, 5)
+		h.sends(other, 0, 3)
+		h.run(time.Second)
+		if other.atOnce != 3 {
+			t.Errorf("the flow that may not go is not passed over: %v", other)
+		}
+		if reject && (src.granted != 2 || src.refused[TooManyInFlight] != 3) {
+			t.Errorf("reject: %v", src)
+		}
+		if !reject && (src.granted != 5 || src.peak != 2) {
+			t.Errorf("queue: %v, %d at once", src, src.peak)
+		}
+	}
+}
+
+func TestTenantsAndFlowsAreBounded(t *testing.T) {
+	set := onePool(4, 3)
+	set.MaxTenants, set.MaxFlows = 10, 25
+	c := NewCore(t0, set)
+	tm := terms(rule(10, time.Minute, "batch", time.Minute))
+	shared := map[*Flow]bool{}
+	for i := range 100 {
+		k := key(1, chat)
+		k.Tenant = fmt.Sprint("t", i)
+		f := c.Meter(t0, k, tm)
+		shared[f] = true
+		f.meter.Take(t0, 1) // its window is not empty: it may not be dropped
+		c.Unpin(f)
+	}
+	if len(shared) != 11 {
+		t.Errorf("%d flows for 100 tenants, want 10 and a shared one", len(shared))
+	}
+	for i := range int32(100) {
+		k := key(2+i%2, i)
+		k.Tenant = fmt.Sprint("t", i%5)
+		f := c.Meter(t0, k, tm)
+		f.meter.Take(t0, 1)
+		c.Unpin(f)
+	}
+	if len(c.flows) > 25+100 {
+		t.Errorf("%d flows", len(c.flows))
+	}
+	// When the windows are empty again the flows may go, and nothing is refilled by it.
+	c.Tidy(t0.Add(time.Hour), 1000)
+	if len(c.flows) != 0 || len(c.callers) != 0 {
+		t.Errorf("%d flows and %d callers are left after an hour", len(c.flows), len(c.callers))
+	}
+}
+
+func TestABusyFlowIsNeverDropped(t *testing.T) {
+	set := onePool(4, 3)
+	set.MaxFlows = 2
+	c := NewCore(t0, set)
+	tm := terms(rule(10, time.Minute, "batch", time.Minute))
+	f := c.Meter(t0, key(1, chat), tm)
+	it := &Item{Flow: f, MaxWait: time.Minute}
+	c.Arrive(t0, it)
+	later := t0.Add(2 * time.Hour)
+	for i := range int32(50) {
+		k := key(2, chat)
+		k.Tenant = fmt.Sprint(i)
+		c.Unpin(c.Meter(later, k, tm))
+	}
+	c.Tidy(later, 1000)
+	if c.flows[key(1, chat)] != f {
+		t.Fatal("a flow with a seat was dropped")
+	}
+	c.Release(it, later)
+	c.Unpin(f)
+}
