@@ -17,7 +17,7 @@ func (k *compiler) planList() {
 		p := &Plan{Name: plan.Name, ByTenant: plan.CountBy == "tenant", Weight: plan.Weight}
 		if plan.CallerRate.N > 0 {
 			limit := limitOf(plan.CallerRate, 0)
-			p.CallerRate = &limit
+			p.CallerRate, p.callerRateText = &limit, rateText(plan.CallerRate)
 		}
 		k.plans[plan.Name] = p
 		k.p.plans = append(k.p.plans, p)

@@ -79,7 +79,8 @@ type Plan struct {
 
 	// rows holds the rule for each route and semantic by their positions. Routes that no rule of the plan names
 	// share one row, so the table costs one row for each route that is named.
-	rows [][]*Rule
+	rows           [][]*Rule
+	callerRateText string
 }
 
 // Rule is the limits chosen for one request. Its fields are not to be written.
