@@ -17,6 +17,7 @@ func Compile(c *config.Config, names *Names, version uint64) (*Policy, error) {
 		version: version,
 		p: &Policy{
 			version: version,
+			limits:  c.Limits,
 			callers: make(map[string]*Caller, len(c.Callers)),
 			keys:    make(map[uint64]*key, len(c.Callers)),
 			byTag:   make(map[string]*Semantic, len(c.Semantics)),

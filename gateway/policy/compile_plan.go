@@ -17,6 +17,9 @@ func (k *compiler) planList() {
 		p := &Plan{Name: plan.Name, ByTenant: plan.CountBy == "tenant", Weight: plan.Weight}
 		if plan.CallerRate.N > 0 {
 			limit := limitOf(plan.CallerRate, 0)
+			if err := limit.Valid(); err != nil {
+				k.problem(at, "caller_rate = %q: %w", plan.CallerRate.Text, err)
+			}
 			p.CallerRate, p.callerRateText = &limit, rateText(plan.CallerRate)
 		}
 		k.plans[plan.Name] = p

@@ -27,6 +27,7 @@ type Policy struct {
 	plans      []*Plan
 	levels     []Level
 	poolList   []Pool
+	limits     config.Limits
 	callerList []*Caller // in the order of the file
 }
 
@@ -129,6 +130,23 @@ func (p *Policy) Levels() []Level { return slices.Clone(p.levels) }
 // Pools returns the pools in the order of the file.
 func (p *Policy) Pools() []Pool { return slices.Clone(p.poolList) }
 
+// Setup is what the scheduler is made of. A pool with seats = "auto" has its Seats at 0.
+func (p *Policy) Setup() scheduler.Setup {
+	setup := scheduler.Setup{MaxFlows: p.limits.MaxFlows, MaxTenants: p.limits.MaxTenants}
+	for _, l := range p.levels {
+		setup.Levels = append(setup.Levels, scheduler.LevelSetup(l))
+	}
+	for _, pool := range p.poolList {
+		setup.Pools = append(setup.Pools, scheduler.PoolSetup{
+			Name: pool.Name, Seats: pool.Seats.N,
+			ExcessCeiling: pool.ExcessCeiling, SurgeCeiling: pool.SurgeCeiling, LongCeiling: pool.LongCeiling,
+			MaxWaiting: pool.MaxWaiting, MaxWaitingBytes: int64(pool.MaxWaitingBytes), MaxFlowShare: pool.MaxFlowShare,
+			Callers: pool.Callers,
+		})
+	}
+	return setup
+}
+
 // Callers returns all callers in the order of the file.
 func (p *Policy) Callers() []*Caller { return slices.Clone(p.callerList) }
 
@@ -157,4 +175,11 @@ func (p *Policy) Match(host, method, path []byte) *Route { return p.router.match
 // Choose returns the rule of a request. It is never nil, and allocates nothing.
 func (p *Policy) Choose(c *Caller, r *Route, s *Semantic) *Rule {
 	return c.Plan.rows[r.position][s.position]
+}
+
+// Terms is what the scheduler is told of a flow under the rule. It allocates nothing.
+func (c *Caller) Terms(rule *Rule) scheduler.Terms {
+	return scheduler.Terms{
+		Version: rule.Version, Rule: &rule.Rule, Pool: c.Pool, Weight: c.Plan.Weight, CallerRate: c.Plan.CallerRate,
+	}
 }

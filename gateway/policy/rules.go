@@ -3,7 +3,6 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"tidegate/gateway/config"
 	"tidegate/pools"
@@ -130,25 +129,26 @@ func rateText(r config.Rate) string {
 	return fmt.Sprintf("%d/%s", r.N, r.Per)
 }
 
-// check holds what the scheduler relies on. It sees the completed rule, since a cost may come from the semantic and the rate from
-// the rule.
+// check holds what the scheduler relies on. It sees the completed rule, since a cost may come from the semantic and
+// the rate from the rule.
 func (r *Rule) check() error {
-	switch l := r.Limit; {
-	case l.N < 1 || l.Per <= 0 || l.Per > time.Hour || l.Burst < 0:
-		return fmt.Errorf("rate = %q, burst = %d (from %s): the rate must be at least 1 in at most an hour, the burst at least 0",
-			r.RateText, l.Burst, r.Sources.Rate)
+	if err := r.Limit.Valid(); err != nil {
+		return fmt.Errorf("rate = %q: %w", r.RateText, err)
+	}
+	switch {
 	case r.Cost < 1:
-		return fmt.Errorf("cost = %d (from %s): must be at least 1", r.Cost, r.Sources.Cost)
-	case l.Burst == 0 && r.Cost > l.N:
-		return fmt.Errorf("cost = %d (from %s) is more than rate = %q (from %s) ever pays at once; "+
-			"lower the cost, raise the rate, or give a burst of at least the cost", r.Cost, r.Sources.Cost, r.RateText, r.Sources.Rate)
-	case l.Burst > 0 && r.Cost > l.Burst:
-		return fmt.Errorf("cost = %d (from %s) is more than burst = %d (from %s); lower the cost or raise the burst",
-			r.Cost, r.Sources.Cost, l.Burst, r.Sources.Rate)
+		return fmt.Errorf("cost = %d: must be at least 1", r.Cost)
+	case r.Cost > r.Limit.Depth():
+		text := fmt.Sprintf("rate = %q", r.RateText)
+		if r.Limit.Burst > 0 {
+			text = fmt.Sprintf("burst = %d", r.Limit.Burst)
+		}
+		return fmt.Errorf("cost = %d (of %s) is more than %s (of %s) can ever pay; "+
+			"lower the cost, raise the rate, or give a burst of at least the cost", r.Cost, r.Sources.Cost, text, r.Sources.Rate)
 	case r.MaxWait < 0:
-		return fmt.Errorf("max_wait = %q (from %s): must be at least 0", r.MaxWait, r.Sources.MaxWait)
+		return fmt.Errorf("max_wait = %q: must be at least 0", r.MaxWait)
 	case r.MaxInFlight < 0:
-		return fmt.Errorf("max_in_flight = %d (from %s): must be at least 0", r.MaxInFlight, r.Sources.MaxInFlight)
+		return fmt.Errorf("max_in_flight = %d: must be at least 0; 0 is no limit", r.MaxInFlight)
 	}
 	return nil
 }
