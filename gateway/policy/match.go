@@ -42,39 +42,29 @@ func (m *router) match(host, method, path []byte) *Route {
 	if len(path) == 0 || path[0] != '/' {
 		return nil
 	}
-	var hostBuf [maxHost]byte
 	if m.hasHosts {
-		host = foldHost(&hostBuf, host)
+		var buf [maxHost]byte
+		return m.matchFolded(foldHost(&buf, host), method, path)
 	}
-	n, prefix := &m.root, (*node)(nil)
-	var segBuf [maxSegment]byte
+	return m.matchFolded(nil, method, path)
+}
+
+func (m *router) matchFolded(host, method, path []byte) *Route {
+	n, prefix := &m.root, m.root.orShorter()
 	for rest := path[1:]; ; {
-		if n.prefix != nil {
-			prefix = n
+		seg, end := rest, bytes.IndexByte(rest, '/')
+		if end >= 0 {
+			seg, rest = rest[:end], rest[end+1:]
 		}
-		seg, more, found := rest, []byte(nil), false
-		if i := bytes.IndexByte(rest, '/'); i >= 0 {
-			seg, more, found = rest[:i], rest[i+1:], true
-		}
-		// Longer ones are in no pattern: a path of one endless segment is not worth hashing.
-		if n.children == nil || len(seg) > 3*m.maxSegment {
-			n = nil
+		if n = m.child(n, seg); n == nil {
 			break
 		}
-		if n = n.children[string(segmentKey(&segBuf, seg))]; n == nil {
-			break
-		}
-		if !found {
-			if n.prefix != nil {
-				prefix = n
+		prefix = n.orShorter()
+		if end < 0 {
+			if r := n.exact.match(host, method); r != nil {
+				return r
 			}
 			break
-		}
-		rest = more
-	}
-	if n != nil {
-		if r := n.exact.match(host, method); r != nil {
-			return r
 		}
 	}
 	for ; prefix != nil; prefix = prefix.shorter {
@@ -83,6 +73,26 @@ func (m *router) match(host, method, path []byte) *Route {
 		}
 	}
 	return nil
+}
+
+// orShorter returns the node with the longest prefix that holds everything below n.
+func (n *node) orShorter() *node {
+	if n.prefix != nil {
+		return n
+	}
+	return n.shorter
+}
+
+func (m *router) child(n *node, seg []byte) *node {
+	// Longer ones are in no pattern: a path of one endless segment is not worth hashing.
+	if n.children == nil || len(seg) > 3*m.maxSegment {
+		return nil
+	}
+	if bytes.IndexByte(seg, '%') < 0 {
+		return n.children[string(seg)]
+	}
+	var buf [maxSegment]byte
+	return n.children[string(segmentKey(&buf, seg))]
 }
 
 func (t *hostTable) match(host, method []byte) *Route {

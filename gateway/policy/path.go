@@ -46,6 +46,8 @@ const (
 	byteUnreserved           // its escape means the same
 	byteReserved             // may stand as it is; its escape may mean something else to an upstream
 	byteEncode               // must be encoded
+	byteSlash
+	bytePercent
 )
 
 var classOf = func() (t [256]byteClass) {
@@ -66,6 +68,7 @@ var classOf = func() (t [256]byteClass) {
 	for _, c := range "\"<>^`{|}[]" {
 		t[c] = byteEncode
 	}
+	t['/'], t['%'] = byteSlash, bytePercent
 	return t
 }()
 
@@ -76,26 +79,18 @@ func inspectPath(raw []byte) pathForm {
 	}
 	form := pathCanonical
 	high := false // some byte above 127, in either form
-	for i := 0; i < len(raw); {
+	for i := 0; i < len(raw); i++ {
 		c := raw[i]
-		switch {
-		case c == '/':
-			i++
-			if i == len(raw) {
-				break
-			}
-			switch raw[i] {
-			case '/':
+		switch classOf[c] {
+		case byteUnreserved, byteReserved:
+		case byteSlash:
+			switch segmentForm(raw[i+1:]) {
+			case pathBad:
+				return pathBad
+			case pathOther:
 				form = pathOther
-			case '.', '%':
-				switch dotSegment(raw[i:]) {
-				case dotPlain:
-					form = pathOther
-				case dotAmbiguous:
-					return pathBad
-				}
 			}
-		case c == '%':
+		case bytePercent:
 			d, ok := unescape(raw[i:])
 			if !ok || d < 0x20 || d == 0x7f || d == '/' || d == '\\' {
 				return pathBad
@@ -104,16 +99,12 @@ func inspectPath(raw []byte) pathForm {
 			if classOf[d] == byteUnreserved || isLowerHex(raw[i+1]) || isLowerHex(raw[i+2]) {
 				form = pathOther
 			}
-			i += 3
+			i += 2
+		case byteEncode:
+			high = high || c > 127
+			form = pathOther
 		default:
-			switch classOf[c] {
-			case byteBad:
-				return pathBad
-			case byteEncode:
-				high = high || c > 127
-				form = pathOther
-			}
-			i++
+			return pathBad
 		}
 	}
 	if high && overlong(raw) {
@@ -122,17 +113,19 @@ func inspectPath(raw []byte) pathForm {
 	return form
 }
 
-type dotKind uint8
-
-const (
-	dotNone dotKind = iota
-	dotPlain
-	dotAmbiguous
-)
-
-// dotSegment looks at the segment that path begins with. "." and ".." are plain; encoded in part, or with
-// parameters behind them, they are resolved by some servers and not by others.
-func dotSegment(path []byte) dotKind {
+// segmentForm looks at the segment that path begins with: an empty one, unless it is the last, and the dot
+// segments are resolved. A dot segment that is encoded in part, or has parameters behind it, is resolved by some
+// servers and not by others.
+func segmentForm(path []byte) pathForm {
+	if len(path) == 0 {
+		return pathCanonical
+	}
+	if path[0] == '/' {
+		return pathOther
+	}
+	if path[0] != '.' && path[0] != '%' {
+		return pathCanonical
+	}
 	dots, encoded, i := 0, false, 0
 	for i < len(path) {
 		if path[i] == '.' {
@@ -145,19 +138,19 @@ func dotSegment(path []byte) dotKind {
 		}
 		dots++
 	}
-	if dots == 0 || dots > 2 {
-		return dotNone
-	}
-	if i == len(path) || path[i] == '/' {
+	switch {
+	case dots == 0 || dots > 2:
+		return pathCanonical
+	case i == len(path) || path[i] == '/':
 		if encoded {
-			return dotAmbiguous
+			return pathBad
 		}
-		return dotPlain
+		return pathOther
 	}
 	if d, ok := unescape(path[i:]); path[i] == ';' || ok && d == ';' {
-		return dotAmbiguous
+		return pathBad
 	}
-	return dotNone
+	return pathCanonical
 }
 
 // rewritePath writes the canonical form of a path that inspectPath has let pass.

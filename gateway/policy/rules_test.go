@@ -141,8 +141,10 @@ func TestCostsAboveTheRateAreFoundWhereARequestCanMeetThem(t *testing.T) {
 		{"a bucket deeper than its rate", func(c *config.Config) {
 			c.Semantics[0].Cost, c.Semantics[0].Burst, c.Plans[0].Rules = 300, 300, nil
 		}, ""},
-		{"a rule's rate and the semantic's cost", func(c *config.Config) { c.Semantics[0].Cost = 21 },
-			"plans[0].rules[0]: rule free/*/* for chat: cost = 21 (of semantic/chat) is more than rate = \"20/60s\" (of free/*/*)"},
+		{
+			"a rule's rate and the semantic's cost", func(c *config.Config) { c.Semantics[0].Cost = 21 },
+			"plans[0].rules[0]: rule free/*/* for chat: cost = 21 (of semantic/chat) is more than rate = \"20/60s\" (of free/*/*)",
+		},
 		{"a rule's cost and the semantic's rate", func(c *config.Config) {
 			c.Plans[1].Rules = []config.Rule{{Semantic: "export", Cost: new(int64(21))}}
 		}, "plans[1].rules[0]: rule paid/*/export for export: cost = 21"},
