@@ -128,12 +128,15 @@ func TestExplainSaysWhatARequestWouldMeet(t *testing.T) {
 		{Query{Caller: "bolt", Route: "reports"}, "default", "semantic/default", "implies export, but bolt has not registered it", "caller=bolt semantic=default", ""},
 		{Query{Caller: "bolt", Route: "mixed"}, "default", "semantic/default", "accepts several", "caller=bolt semantic=default", ""},
 		{Query{Caller: "bolt", Route: "open"}, "default", "semantic/default", "accepts no semantic", "caller=bolt semantic=default", ""},
+		{Query{Caller: "bolt", Route: "plain"}, "default", "semantic/default", "implies default, the one", "caller=bolt semantic=default", ""},
 		{Query{Caller: "bolt", Route: "chat", Tenant: "t"}, "chat", "free/*/*", "implies chat", "caller=bolt semantic=chat", "does not count by tenant"},
 		{Query{Caller: "gone", Route: "chat"}, "chat", "free/*/*", "implies chat", "caller=gone semantic=chat", "disabled: 403"},
 		{Query{Path: "/v1/chat"}, "chat", "free/*/*", "implies chat", "caller=visitor semantic=chat address=(each)", ""},
 		{Query{Path: "/v1/open"}, "default", "semantic/default", "accepts no semantic", "caller=visitor semantic=default address=(each)", "is not public"},
 	} {
-		e := explained(t, exampleConfig(), tc.q)
+		c := exampleConfig()
+		c.Routes = append(c.Routes, config.Route{Name: "plain", Path: "/plain", Upstream: "api", Semantics: []string{"default"}})
+		e := explained(t, c, tc.q)
 		if e.Semantic != tc.semantic || e.Rule != tc.rule || e.Flow != tc.flow || !strings.Contains(e.Why, tc.why) ||
 			!strings.Contains(strings.Join(e.Notes, "\n"), tc.note) || tc.note == "" && len(e.Notes) > 0 {
 			t.Errorf("%+v:\n%s", tc.q, e)

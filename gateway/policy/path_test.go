@@ -35,6 +35,7 @@ func TestNormalisePathResolvesWhatMeansTheSame(t *testing.T) {
 		"/a%3fb%23c":                   "/a%3Fb%23c",
 		"/a%252fb":                     "/a%252fb", // an encoded percent sign: decoded once it is text
 		"/\xe4\xb8\xad":                "/%E4%B8%AD",
+		"/%c3%A9":                      "/%C3%A9",
 		"/%e4%b8%ad":                   "/%E4%B8%AD",
 		"/caf\xe9":                     "/caf%E9", // an older encoding
 		"/a\"<>^`{|}[]":                "/a%22%3C%3E%5E%60%7B%7C%7D%5B%5D",

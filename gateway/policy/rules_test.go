@@ -90,6 +90,23 @@ func TestTheOrderOfRulesInTheFileChangesNothing(t *testing.T) {
 	}
 }
 
+// The table of a plan must not grow with routes times semantics.
+func TestRoutesShareTheRulesThatNameNoRoute(t *testing.T) {
+	c := exampleConfig()
+	c.Plans[1].Rules = every()
+	p := mustCompile(t, c)
+	acme, chat := p.Caller("acme"), p.Semantic("chat")
+	c.Plans[1].Rules = slices.Delete(every(), 2, 3) // without reports/*
+	q := mustCompile(t, c)
+	if p.Choose(acme, p.Route("mixed"), chat) != p.Choose(acme, p.Route("open"), chat) ||
+		q.Choose(q.Caller("acme"), q.Route("mixed"), q.Semantic("chat")) != q.Choose(q.Caller("acme"), q.Route("reports"), q.Semantic("chat")) {
+		t.Error("two routes have a copy each of one rule")
+	}
+	if rows := acme.Plan.rows; &rows[0][0] != &rows[2][0] {
+		t.Error("routes that no rule names have a row each")
+	}
+}
+
 func TestFieldsLeftOutComeFromTheSemantic(t *testing.T) {
 	c := exampleConfig()
 	c.Semantics[1].Burst, c.Semantics[1].Message = 40, "later"
