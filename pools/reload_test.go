@@ -81,3 +81,19 @@ func TestTheSameLimitAgainChangesNothing(t *testing.T) {
 		t.Errorf("used %d, want 300", got)
 	}
 }
+
+func TestStampsOfOneWindowAreOfOneKind(t *testing.T) {
+	c := newTable(t, Limit{N: 100, Per: time.Second})
+	c.take(0.001, 40, true)
+	c.take(0.002, 2, true)
+	c.m.SetLimit(after(0.003), Limit{N: 1000, Per: time.Second})
+	c.left(0.003, 958, 42)
+	c.ready(0.003, 959, 1.0078125) // the end of their cell, Per later
+	c.m.Return(after(1.005), after(0.001), 40)
+	c.left(1.005, 998, 2)
+
+	c.m.SetLimit(after(1.006), Limit{N: 100, Per: time.Second})
+	c.take(1.006, 98, true)
+	c.m.Return(after(1.5), after(1.006), 98)
+	c.left(1.5, 100, 0)
+}
