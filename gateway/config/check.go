@@ -19,7 +19,7 @@ func (c checker) table(key string, m map[string]any, t reflect.Type) {
 		at := join(key, k)
 		f, ok := fieldOf(t, k)
 		if !ok {
-			c.add(at, nil, unknownHint(k, t), "no such key%s", inTable(c.origin.display(key)))
+			c.lose(at, nil, unknownHint(k, t), "no such key%s", inTable(c.origin.display(key)))
 			delete(m, k)
 			continue
 		}
@@ -42,7 +42,7 @@ func (c checker) value(key string, v any, t reflect.Type) (any, bool) {
 			if strings.Contains(key, "[") {
 				hint = "write { key = value, ... }"
 			}
-			c.add(key, nil, hint, "a table is wanted here, not %s", kind(v))
+			c.lose(key, nil, hint, "a table is wanted here, not %s", kind(v))
 			return nil, false
 		}
 		c.table(key, m, t)
@@ -53,7 +53,7 @@ func (c checker) value(key string, v any, t reflect.Type) (any, bool) {
 			if isTableList(t) {
 				hint = fmt.Sprintf("write [[%s]] above each element", key[strings.LastIndex(key, ".")+1:])
 			}
-			c.add(key, nil, hint, "a list is wanted here, not %s", kind(v))
+			c.lose(key, nil, hint, "a list is wanted here, not %s", kind(v))
 			return nil, false
 		}
 		for i := range list {
@@ -72,11 +72,8 @@ func (c checker) value(key string, v any, t reflect.Type) (any, bool) {
 
 // blank is an element of no content that decodes into the type.
 func blank(t reflect.Type) any {
-	switch {
-	case isTable(t):
+	if isTable(t) {
 		return map[string]any{}
-	case isText(t):
-		return reflect.Zero(t).Interface()
 	}
 	return reflect.Zero(t).Interface()
 }
@@ -86,12 +83,12 @@ func (c checker) scalar(key string, v any, t reflect.Type) (any, bool) {
 		switch v.(type) {
 		case string, int64, float64:
 		default:
-			c.add(key, nil, "", "text is wanted here, not %s", kind(v))
+			c.lose(key, plain(v), "", "text is wanted here, not %s", kind(v))
 			return nil, false
 		}
 		parsed := reflect.New(t).Interface().(encoding.TextUnmarshaler)
 		if err := parsed.UnmarshalText([]byte(fmt.Sprint(v))); err != nil {
-			c.add(key, v, "", "%v", err)
+			c.lose(key, v, "", "%v", err)
 			return nil, false
 		}
 		return fmt.Sprint(v), true
@@ -101,17 +98,17 @@ func (c checker) scalar(key string, v any, t reflect.Type) (any, bool) {
 		if _, ok := v.(string); ok {
 			return v, true
 		}
-		c.add(key, nil, "put it into quotes", "text is wanted here, not %s", kind(v))
+		c.lose(key, plain(v), "put it into quotes", "text is wanted here, not %s", kind(v))
 	case reflect.Bool:
 		if _, ok := v.(bool); ok {
 			return v, true
 		}
-		c.add(key, nil, "write true or false, without quotes", "true or false is wanted here, not %s", kind(v))
+		c.lose(key, plain(v), "write true or false, without quotes", "true or false is wanted here, not %s", kind(v))
 	case reflect.Int, reflect.Int64:
 		if _, ok := v.(int64); ok {
 			return v, true
 		}
-		c.add(key, nil, "", "a whole number is wanted here, not %s", kind(v))
+		c.lose(key, plain(v), "", "a whole number is wanted here, not %s", kind(v))
 	case reflect.Float64:
 		switch n := v.(type) {
 		case int64:
@@ -120,25 +117,34 @@ func (c checker) scalar(key string, v any, t reflect.Type) (any, bool) {
 			if !math.IsNaN(n) && !math.IsInf(n, 0) {
 				return v, true
 			}
-			c.add(key, n, "", "not a number one can calculate with")
+			c.lose(key, n, "", "not a number one can calculate with")
 			return nil, false
 		}
-		c.add(key, nil, "", "a number is wanted here, not %s", kind(v))
+		c.lose(key, plain(v), "", "a number is wanted here, not %s", kind(v))
 	}
 	return nil, false
 }
 
+// plain is a value that can be shown as it stands in the file; nil for tables, lists and dates.
+func plain(v any) any {
+	switch v.(type) {
+	case string, int64, float64, bool:
+		return v
+	}
+	return nil
+}
+
 // kind names what was found, for the owner of the file.
 func kind(v any) string {
-	switch v := v.(type) {
+	switch v.(type) {
 	case string:
-		return "text (" + show(v) + ")"
+		return "text"
 	case int64:
-		return fmt.Sprintf("a whole number (%d)", v)
+		return "a whole number"
 	case float64:
-		return fmt.Sprintf("a number (%v)", v)
+		return "a number"
 	case bool:
-		return fmt.Sprintf("%v", v)
+		return "true or false"
 	case map[string]any:
 		return "a table"
 	case []any:

@@ -56,6 +56,22 @@ func Default() *Config {
 	}
 }
 
+// defaultUpstream is what an upstream has where the file is silent.
+var defaultUpstream = Upstream{
+	Balance:        "least_in_flight",
+	Timeout:        Duration{30 * time.Second},
+	StallTimeout:   Duration{30 * time.Second},
+	ConnectTimeout: Duration{2 * time.Second},
+	Retries:        1,
+	Health: Health{
+		Interval: Duration{5 * time.Second},
+		Timeout:  Duration{time.Second},
+		Fall:     3,
+		Rise:     2,
+	},
+	Eject: Eject{Failures: 5, Window: Duration{10 * time.Second}, For: Duration{30 * time.Second}},
+}
+
 // elementDefaults holds what an element of a list of tables has where the file is silent. Each element is
 // filled on its own; a type that is missing here has no defaults.
 var elementDefaults = map[reflect.Type]map[string]any{
@@ -75,21 +91,8 @@ var elementDefaults = map[reflect.Type]map[string]any{
 		OverInFlight: "queue",
 		OverRate:     "queue",
 	}),
-	reflect.TypeFor[Plan](): tableOf(Plan{CountBy: "caller", Weight: 1, Rules: []Rule{}}),
-	reflect.TypeFor[Upstream](): tableOf(Upstream{
-		Balance:        "least_in_flight",
-		Timeout:        Duration{30 * time.Second},
-		StallTimeout:   Duration{30 * time.Second},
-		ConnectTimeout: Duration{2 * time.Second},
-		Retries:        1,
-		Health: Health{
-			Interval: Duration{5 * time.Second},
-			Timeout:  Duration{time.Second},
-			Fall:     3,
-			Rise:     2,
-		},
-		Eject: Eject{Failures: 5, Window: Duration{10 * time.Second}, For: Duration{30 * time.Second}},
-	}),
-	reflect.TypeFor[Target](): tableOf(Target{Weight: 1}),
-	reflect.TypeFor[Caller](): tableOf(Caller{Enabled: true}),
+	reflect.TypeFor[Plan]():     tableOf(Plan{CountBy: "caller", Weight: 1, Rules: []Rule{}}),
+	reflect.TypeFor[Upstream](): tableOf(defaultUpstream),
+	reflect.TypeFor[Target]():   tableOf(Target{Weight: 1}),
+	reflect.TypeFor[Caller]():   tableOf(Caller{Enabled: true}),
 }

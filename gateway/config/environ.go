@@ -32,7 +32,7 @@ func environment(environ []string, r *report) map[string]any {
 		path := strings.Split(strings.ToLower(strings.TrimPrefix(name, envPrefix)), "__")
 		key := strings.Join(path, ".")
 		if other, ok := r.origin.env[key]; ok {
-			r.environ(name, "", "leave one of them out", "it gives the same key as %s", other)
+			r.environ(name, key, "", "leave one of them out", "it gives the same key as %s", other)
 			continue
 		}
 		v, ok := variable(name, given[name], path, r)
@@ -56,7 +56,7 @@ func environment(environ []string, r *report) map[string]any {
 
 // variable finds the key that a variable means, and reads its text.
 func variable(name, text string, path []string, r *report) (any, bool) {
-	t := reflect.TypeFor[Config]()
+	t, key := reflect.TypeFor[Config](), strings.Join(path, ".")
 	for i, step := range path {
 		f, ok := fieldOf(t, step)
 		if !ok {
@@ -66,27 +66,27 @@ func variable(name, text string, path []string, r *report) (any, bool) {
 				like = append(like, path[i+1:]...)
 				hint = "did you mean " + envPrefix + strings.ToUpper(strings.Join(like, "__")) + "?"
 			}
-			r.environ(name, text, hint, "no such key as %s", strings.Join(path, "."))
+			r.environ(name, key, "", hint, "no such key")
 			return nil, false
 		}
 		t = f.typ
 		if t.Kind() == reflect.Slice {
-			r.environ(name, text, "write it into the file", "lists, and what stands in them, cannot be given by the environment")
+			r.environ(name, key, "", "write it into the file", "lists, and what stands in them, cannot be given by the environment")
 			return nil, false
 		}
 		if !isTable(t) && i < len(path)-1 {
-			r.environ(name, text, "", "%s holds one value and no keys", strings.Join(path[:i+1], "."))
+			r.environ(name, key, "", "", "%s holds one value and no keys", strings.Join(path[:i+1], "."))
 			return nil, false
 		}
 	}
 	if isTable(t) {
-		r.environ(name, text, "two underscores and one of its keys must follow, e.g. "+name+"__"+strings.ToUpper(keysOf(t)[0]),
-			"%s is a table", strings.Join(path, "."))
+		r.environ(name, key, "", "two underscores and one of its keys must follow, e.g. "+name+"__"+strings.ToUpper(keysOf(t)[0]),
+			"this is a table")
 		return nil, false
 	}
 	v, err := fromText(text, t)
 	if err != nil {
-		r.environ(name, text, "", "%v", err)
+		r.environ(name, key, text, "", "%v", err)
 		return nil, false
 	}
 	return v, true
@@ -119,11 +119,16 @@ func fromText(text string, t reflect.Type) (any, error) {
 	return text, nil
 }
 
-// environ notes a problem of a variable.
-func (r *report) environ(name, value, hint, format string, args ...any) {
-	p := Problem{File: "environment", Key: name, Name: name, Message: fmt.Sprintf(format, args...), Hint: hint}
+// environ notes a problem of a variable. The value of one that means no key is not shown: it may be meant
+// for somebody else, and secret.
+func (r *report) environ(name, key, value, hint, format string, args ...any) {
+	if r.full() {
+		return
+	}
+	p := Problem{File: name, Key: key, Name: key, Message: fmt.Sprintf(format, args...), Hint: hint}
 	if value != "" {
 		p.Value = show(value)
 	}
 	r.list = append(r.list, p)
+	r.bad[key] = true
 }

@@ -28,11 +28,14 @@ func oneOf(known []string) string {
 	for i, k := range known {
 		quoted[i] = strconv.Quote(k)
 	}
-	return "there is " + strings.Join(quoted, ", ")
+	return "choose from " + strings.Join(quoted, ", ")
 }
 
 // nearest is the known name that a slip of the keyboard would have turned into name; "" if none is near.
 func nearest(name string, known []string) string {
+	if len(known) > 2000 {
+		return "" // the search would cost more than the hint is worth
+	}
 	best, bestDistance := "", 1+max(1, min(len(name)/3, 3))
 	for _, k := range known {
 		if k == "" {

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"strings"
 
 	"github.com/go-viper/mapstructure/v2"
 	tomlparser "github.com/knadh/koanf/parsers/toml/v2"
@@ -68,6 +69,7 @@ func LoadBytes(name string, data []byte, environ []string) (*Config, error) {
 	sum := sha256.Sum256(data)
 	c.File, c.Hash, c.origin = name, hex.EncodeToString(sum[:]), *o
 	c.fill()
+	validate(c, r)
 	if ps := r.problems(); len(ps) > 0 {
 		return nil, ps
 	}
@@ -80,12 +82,14 @@ func parse(name string, data []byte, o *origin) (map[string]any, error) {
 	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
 		data = append([]byte("   "), data[3:]...)
 	}
-	document, err := tomlparser.Parser().Unmarshal(data)
-	if err == nil {
-		o.places, err = locate(data)
+	var err error
+	if o.places, err = locate(data); err != nil {
+		at := o.places[""]
+		return nil, Problems{{File: name, Line: at.line, Column: at.column, Message: err.Error()}}
 	}
+	document, err := tomlparser.Parser().Unmarshal(data)
 	if err != nil {
-		p := Problem{File: name, Message: err.Error()}
+		p := Problem{File: name, Message: strings.TrimPrefix(err.Error(), "toml: ")}
 		var at *toml.DecodeError
 		if errors.As(err, &at) {
 			p.Line, p.Column = at.Position()

@@ -1,11 +1,8 @@
 package config
 
 import (
-	"sort"
 	"strconv"
 	"strings"
-
-	"github.com/pelletier/go-toml/v2/unstable"
 )
 
 // place is a position in the file: line and column from 1, the column in bytes. Line 0 is "nowhere".
@@ -79,94 +76,6 @@ func quoteKey(s string) string {
 		return `""`
 	}
 	return s
-}
-
-// locate walks the document and notes where every key, table and list element stands. The document has
-// been decoded before, so it is known to be well formed.
-func locate(data []byte) (map[string]place, error) {
-	w := &locator{places: map[string]place{}, count: map[string]int{}}
-	for i, b := range data {
-		if b == '\n' {
-			w.lines = append(w.lines, i+1)
-		}
-	}
-	w.p.Reset(data)
-	prefix := ""
-	for w.p.NextExpression() {
-		switch e := w.p.Expression(); e.Kind {
-		case unstable.Table:
-			prefix = w.key("", e.Key())
-		case unstable.ArrayTable:
-			list := w.key("", e.Key())
-			prefix = index(list, w.count[list])
-			w.count[list]++
-			it := e.Key()
-			it.Next()
-			w.note(prefix, it.Node())
-		case unstable.KeyValue:
-			w.keyValue(prefix, e)
-		}
-	}
-	return w.places, w.p.Error()
-}
-
-type locator struct {
-	p      unstable.Parser
-	lines  []int // offsets at which the second and later lines begin
-	places map[string]place
-	count  map[string]int // elements so far of [[lists]]
-}
-
-// key follows a dotted key from prefix and notes each step. A step into a [[list]] means its last element.
-func (w *locator) key(prefix string, it unstable.Iterator) string {
-	for it.Next() {
-		if n := w.count[prefix]; n > 0 {
-			prefix = index(prefix, n-1)
-		}
-		prefix = join(prefix, string(it.Node().Data))
-		w.note(prefix, it.Node())
-	}
-	return prefix
-}
-
-func (w *locator) keyValue(prefix string, e *unstable.Node) {
-	w.value(w.key(prefix, e.Key()), e.Value())
-}
-
-func (w *locator) value(key string, n *unstable.Node) {
-	switch n.Kind {
-	case unstable.InlineTable:
-		for it := n.Children(); it.Next(); {
-			if it.Node().Kind == unstable.KeyValue {
-				w.keyValue(key, it.Node())
-			}
-		}
-	case unstable.Array:
-		i := 0
-		for it := n.Children(); it.Next(); {
-			if it.Node().Kind == unstable.Comment {
-				continue
-			}
-			element := index(key, i)
-			w.note(element, it.Node())
-			w.value(element, it.Node())
-			i++
-		}
-	}
-}
-
-// note keeps the first place of a key: a table that is opened twice stands where it first does.
-func (w *locator) note(key string, n *unstable.Node) {
-	if _, ok := w.places[key]; ok || n.Raw.Length == 0 {
-		return
-	}
-	at := int(n.Raw.Offset)
-	line := sort.SearchInts(w.lines, at+1)
-	start := 0
-	if line > 0 {
-		start = w.lines[line-1]
-	}
-	w.places[key] = place{line: line + 1, column: at - start + 1}
 }
 
 func join(prefix, key string) string {

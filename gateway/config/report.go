@@ -9,19 +9,34 @@ import (
 	"strings"
 )
 
-// report gathers problems. A key that has one gets no second: what follows from a bad value is noise, and
-// so is whatever lies below a table that is none.
+// maxProblems bounds a report: past it nobody reads on, and a file of megabytes can hold very many.
+const maxProblems = 1000
+
+// report gathers problems. A key that has one gets no second, and what could not be decoded gets none
+// below it: what follows from a bad value is noise.
 type report struct {
 	origin *origin
 	list   Problems
-	bad    map[string]bool
+	bad    map[string]bool // keys that have a problem
+	lost   map[string]bool // keys whose value could not be decoded at all
 }
 
-func newReport(o *origin) *report { return &report{origin: o, bad: map[string]bool{}} }
+func newReport(o *origin) *report {
+	return &report{origin: o, bad: map[string]bool{}, lost: map[string]bool{}}
+}
+
+// full says that no more problems are taken.
+func (r *report) full() bool { return len(r.list) >= maxProblems }
+
+// lose notes a problem of a value that cannot be decoded.
+func (r *report) lose(key string, value any, hint, format string, args ...any) {
+	r.add(key, value, hint, format, args...)
+	r.lost[key] = true
+}
 
 // add notes a problem of a key. A nil value means that the key is missing or that no single value is wrong.
 func (r *report) add(key string, value any, hint, format string, args ...any) {
-	if r.known(key) {
+	if r.known(key) || r.full() {
 		return
 	}
 	r.bad[key] = true
@@ -29,7 +44,7 @@ func (r *report) add(key string, value any, hint, format string, args ...any) {
 		File:    r.origin.file,
 		Key:     key,
 		Name:    r.origin.display(key),
-		Value:   show(value),
+		Value:   shown(key, value),
 		Message: fmt.Sprintf(format, args...),
 		Hint:    hint,
 	}
@@ -42,10 +57,13 @@ func (r *report) add(key string, value any, hint, format string, args ...any) {
 	r.list = append(r.list, p)
 }
 
-// known says that the key, or something that holds it, has a problem already.
+// known says that a further problem of the key would be noise.
 func (r *report) known(key string) bool {
+	if r.bad[key] {
+		return true
+	}
 	for ; key != ""; key = parent(key) {
-		if r.bad[key] {
+		if r.lost[key] {
 			return true
 		}
 	}
@@ -57,7 +75,25 @@ func (r *report) problems() Problems {
 	slices.SortStableFunc(r.list, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
+	if r.full() {
+		return append(r.list, Problem{File: r.origin.file, Message: "and more: only the first " + strconv.Itoa(maxProblems) + " problems are listed"})
+	}
 	return r.list
+}
+
+// shown is a value as a problem may show it. Where the hash of a key belongs, somebody may have put the
+// key itself, and problems go to logs and pages: of a hash the first 8 digits are shown, of anything else
+// nothing.
+func shown(key string, value any) string {
+	field := key[strings.LastIndex(key, ".")+1:]
+	if field != "sha256" && !strings.HasPrefix(field, "keys[") {
+		return show(value)
+	}
+	text, _ := value.(string)
+	if _, err := ParseHash(text); err != nil {
+		return ""
+	}
+	return show(strings.TrimPrefix(text, "sha256:")[:8] + "...")
 }
 
 // show writes a value as it would stand in the file, cut to a readable length; "" for none.
