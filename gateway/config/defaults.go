@@ -73,9 +73,12 @@ var defaultUpstream = Upstream{
 }
 
 // elementDefaults holds what an element of a list of tables has where the file is silent. Each element is
-// filled on its own; a type that is missing here has no defaults.
+// filled on its own. Keys that are taken out have no default: they must be given, or, like a caller's plan,
+// come from elsewhere. Types that are missing here have no defaults at all: in a rule silence means the
+// semantic's own.
 var elementDefaults = map[reflect.Type]map[string]any{
-	reflect.TypeFor[Pool](): tableOf(Pool{
+	reflect.TypeFor[Level](): without(tableOf(Level{}), "name"),
+	reflect.TypeFor[Pool](): without(tableOf(Pool{
 		Seats:           Seats{N: 64},
 		ExcessCeiling:   0.8,
 		SurgeCeiling:    0.5,
@@ -84,15 +87,30 @@ var elementDefaults = map[reflect.Type]map[string]any{
 		MaxWaitingBytes: 256 * mib,
 		MaxFlowShare:    0.25,
 		Borrow:          true,
-	}),
-	reflect.TypeFor[Semantic](): tableOf(Semantic{
+	}), "name"),
+	reflect.TypeFor[Semantic](): without(tableOf(Semantic{
 		Cost:         1,
 		MaxWait:      Duration{2 * time.Second},
 		OverInFlight: "queue",
 		OverRate:     "queue",
-	}),
-	reflect.TypeFor[Plan]():     tableOf(Plan{CountBy: "caller", Weight: 1, Rules: []Rule{}}),
-	reflect.TypeFor[Upstream](): tableOf(defaultUpstream),
-	reflect.TypeFor[Target]():   tableOf(Target{Weight: 1}),
-	reflect.TypeFor[Caller]():   tableOf(Caller{Enabled: true}),
+	}), "name", "level", "rate"),
+	reflect.TypeFor[Plan]():     without(tableOf(Plan{CountBy: "caller", Weight: 1, Rules: []Rule{}}), "name"),
+	reflect.TypeFor[Upstream](): without(tableOf(defaultUpstream), "name"),
+	reflect.TypeFor[Target]():   without(tableOf(Target{Weight: 1}), "url"),
+	reflect.TypeFor[Route](): without(tableOf(Route{
+		Methods:   []string{},
+		Semantics: []string{},
+	}), "name", "path", "upstream"),
+	reflect.TypeFor[Caller](): without(tableOf(Caller{
+		Keys:      []string{},
+		Semantics: []string{},
+		Enabled:   true,
+	}), "id", "plan", "pool"),
+}
+
+func without(m map[string]any, keys ...string) map[string]any {
+	for _, k := range keys {
+		delete(m, k)
+	}
+	return m
 }

@@ -7,9 +7,8 @@ import "crypto/sha256"
 var demoKeys = []string{
 	"test",
 	"demo-bluebird",
-	"demo-canary",
-	"demo-dunlin",
-	"demo-egret",
+	"demo-heron",
+	"demo-magpie",
 	"demo-spider-77",
 }
 
