@@ -117,7 +117,7 @@ func (w *locator) place(n *unstable.Node) place {
 
 // tooDeep says that nothing more may be nested below key.
 func (w *locator) tooDeep(key string, n *unstable.Node) bool {
-	if !w.deep && strings.Count(key, ".")+strings.Count(key, "[") >= maxDepth {
+	if steps := 1 + strings.Count(key, ".") + strings.Count(key, "["); !w.deep && steps >= maxDepth {
 		w.deep = true
 		w.places[""] = w.place(n)
 	}
