@@ -24,6 +24,11 @@ type Config struct {
 	Upstreams []Upstream `toml:"upstreams"`
 	Routes    []Route    `toml:"routes"`
 	Callers   []Caller   `toml:"callers"`
+
+	File string `toml:"-"` // as it was named to Load
+	Hash string `toml:"-"` // sha256 of the file's bytes, in hex
+
+	origin origin // where each key stands
 }
 
 // Server is the data plane's listener and its limits.
