@@ -57,7 +57,7 @@ func (k *call) answer(c *conn) (Result, bool) {
 	}
 
 	s := newStream(k, c, keep, length, res)
-	size := length
+	size := max(length, -1)
 	switch {
 	case length > 0 && length <= k.u.opts.AnswerBuffer && !events, length < 0 && !k.http11:
 		if err := s.hold(); err != nil {
