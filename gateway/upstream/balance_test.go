@@ -3,6 +3,7 @@ package upstream
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"tidegate/gateway/config"
@@ -134,17 +135,13 @@ func TestAReloadKeepsConnectionsAndCounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// a has a connection that is kept; b streams for ten seconds.
+		// a has a connection that is kept; b streams for twenty seconds.
 		only("http://a")
 		want("a")
 		only("http://b", "http://a")
-		c := r.client()
-		for r.dials["b"] == 0 {
-			if c.send(simpleGet); r.up.fleet.Load().turn.Load()%2 == 1 {
-				c.answer(t, "GET").Body.Close()
-			}
-			time.Sleep(time.Millisecond)
-		}
+		want("a") // the second of the round
+		r.client().send(simpleGet)
+		synctest.Wait()
 		states := r.up.Targets()
 		if states[0].URL != "http://b" || states[0].InFlight != 1 || states[1].InFlight != 0 {
 			t.Errorf("targets are %+v", states)
@@ -157,7 +154,8 @@ func TestAReloadKeepsConnectionsAndCounts(t *testing.T) {
 		if gone.inFlight.Load() != 1 {
 			t.Error("the stream of the removed target was cut")
 		}
-		time.Sleep(20 * time.Second)
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
 		if gone.inFlight.Load() != 0 || len(gone.idle) != 0 {
 			t.Errorf("the removed target has %d in flight and %d idle connections", gone.inFlight.Load(), len(gone.idle))
 		}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/fasthttputil"
 
 	"tidegate/gateway/config"
 )
@@ -150,30 +149,32 @@ func TestARefusedTCPConnection(t *testing.T) {
 	}
 }
 
-// inMemoryTarget answers every read of a request with the same bytes, and allocates nothing.
-func inMemoryTarget(tb testing.TB, answer string) func(string, time.Duration) (net.Conn, error) {
-	tb.Helper()
-	return func(string, time.Duration) (net.Conn, error) {
-		pipe := fasthttputil.NewPipeConns()
-		go func() {
-			c, buf, out := pipe.Conn2(), make([]byte, 8192), []byte(answer)
-			for {
-				if _, err := c.Read(buf); err != nil {
-					return
-				}
-				if _, err := c.Write(out); err != nil {
-					return
-				}
-			}
-		}()
-		return pipe.Conn1(), nil
-	}
+// echoless is a connection to a target that answers at once, in the caller's own goroutine: what is
+// measured on it is the work of this package and of fasthttp's parser.
+type echoless struct {
+	answer []byte
+	left   []byte
 }
+
+func (c *echoless) Write(p []byte) (int, error) { c.left = c.answer; return len(p), nil }
+
+func (c *echoless) Read(p []byte) (int, error) {
+	n := copy(p, c.left)
+	c.left = c.left[n:]
+	return n, nil
+}
+
+func (c *echoless) Close() error                     { return nil }
+func (c *echoless) LocalAddr() net.Addr              { return nil }
+func (c *echoless) RemoteAddr() net.Addr             { return nil }
+func (c *echoless) SetDeadline(time.Time) error      { return nil }
+func (c *echoless) SetReadDeadline(time.Time) error  { return nil }
+func (c *echoless) SetWriteDeadline(time.Time) error { return nil }
 
 func prepared(tb testing.TB, answer, method, body string) (*Upstream, func()) {
 	tb.Helper()
 	c := upstreamConfig("http://a")
-	u, err := New(c, Options{Dial: inMemoryTarget(tb, answer)})
+	u, err := New(c, Options{Dial: func(string, time.Duration) (net.Conn, error) { return &echoless{answer: []byte(answer)}, nil }})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -200,6 +201,8 @@ const (
 	smallChunks = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n10\r\n{\"hello\":\"x\"}...\r\n0\r\n\r\n"
 )
 
+// With the race detector sync.Pool forgets some of what is put into it, on purpose, so the number
+// means nothing then.
 func TestAShortExchangeAllocatesNothing(t *testing.T) {
 	for _, tc := range []struct{ name, answer, method, body string }{
 		{"GET", smallAnswer, "GET", ""},
@@ -210,7 +213,7 @@ func TestAShortExchangeAllocatesNothing(t *testing.T) {
 		for range 100 {
 			do()
 		}
-		if n := testing.AllocsPerRun(500, do); n >= 1 {
+		if n := testing.AllocsPerRun(500, do); n >= 1 && !raceEnabled {
 			t.Errorf("%s: %v allocations for each request", tc.name, n)
 		}
 	}
@@ -234,9 +237,8 @@ func BenchmarkForward(b *testing.B) {
 
 // BenchmarkHostClient is what fasthttp's own client costs for the same.
 func BenchmarkHostClient(b *testing.B) {
-	dial := inMemoryTarget(b, smallAnswer)
 	hc := fasthttp.HostClient{
-		Addr: "a:80", Dial: func(string) (net.Conn, error) { return dial("", 0) }, MaxIdemponentCallAttempts: 1,
+		Addr: "a:80", Dial: func(string) (net.Conn, error) { return &echoless{answer: []byte(smallAnswer)}, nil }, MaxIdemponentCallAttempts: 1,
 		DisablePathNormalizing: true, NoDefaultUserAgentHeader: true,
 	}
 	var ctx fasthttp.RequestCtx
