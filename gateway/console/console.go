@@ -12,7 +12,6 @@ import (
 	"html/template"
 	"io"
 	"net"
-	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -69,13 +68,15 @@ func New(o Options) *Console {
 		// The library's messages quote the bytes it could not parse, and with them a token.
 		Logger:                silent{},
 		NoDefaultServerHeader: true,
-		NoDefaultDate:         true, // set in secure, without a goroutine that never ends
-		ReadTimeout:           10 * time.Second,
-		WriteTimeout:          30 * time.Second, // of an answer that is complete: a profile's recording is not in it
-		IdleTimeout:           75 * time.Second,
-		ReadBufferSize:        16 << 10, // of the header
-		MaxRequestBodySize:    1 << 20,
-		Concurrency:           256,
+		// Nothing here is cached, so nothing needs a date; the library would tell it by a goroutine
+		// that never ends.
+		NoDefaultDate:      true,
+		ReadTimeout:        10 * time.Second,
+		WriteTimeout:       30 * time.Second, // of an answer that is complete: a profile's recording is not in it
+		IdleTimeout:        75 * time.Second,
+		ReadBufferSize:     16 << 10, // of the header
+		MaxRequestBodySize: 1 << 20,
+		Concurrency:        256,
 	}
 	return c
 }
@@ -138,7 +139,6 @@ func readOnly(ctx *fasthttp.RequestCtx) bool { return ctx.IsGet() || ctx.IsHead(
 // exception for inline code, and injected markup could neither run nor load anything.
 func secure(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
-	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
