@@ -1,0 +1,161 @@
+// Package console is the operators' listener: the page, the API, the metrics and the probes. It
+// shows a read model that others make, and holds no state of the data plane.
+//
+// Nobody gets further than the probes without passing the guard: the request must name a host
+// that is this listener (else a web site whose name was pointed at it could read it), must not come
+// from another web page, and must carry a token where tokens are configured or the listener can be
+// reached from other machines.
+package console
+
+import (
+	"context"
+	"html/template"
+	"io"
+	"net"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"go.uber.org/zap"
+
+	"tidegate/dashboards"
+	"tidegate/gateway/config"
+)
+
+// Options is what the console shows and whom it lets in. The functions must be safe for concurrent
+// use; neither they nor Log may be nil.
+type Options struct {
+	// Tokens let operators in. Without any, whoever reaches a loopback listener is let in, and
+	// nobody is let in through another one.
+	Tokens []config.Token
+	// Listen is the address of the listener, host:port, as configured.
+	Listen string
+	// Gateway is the data plane's address, shown to whoever has no traffic yet; may be empty.
+	Gateway string
+	// Snapshot makes the read model. It is called at most once in 100 ms. A nil answer means that
+	// there is none yet.
+	Snapshot func() *Snapshot
+	// Ready says whether new requests should be sent here, and why not.
+	Ready func() (ok bool, why string)
+	// WriteMetrics writes the Prometheus text format.
+	WriteMetrics func(w io.Writer)
+	// Log gets what an operator should know of this listener; never a token.
+	Log *zap.Logger
+}
+
+// Console answers on the operators' listener. Safe for concurrent use.
+type Console struct {
+	options Options
+	guard   guard
+	cache   cache
+	page    *template.Template
+	server  *fasthttp.Server
+	tokens  atomic.Pointer[[]token]
+}
+
+// New makes a console. It starts nothing.
+func New(o Options) *Console {
+	c := &Console{
+		options: o,
+		guard:   newGuard(o.Listen),
+		cache:   cache{source: o.Snapshot},
+		page:    dashboards.Page(pageFuncs),
+	}
+	c.Update(o.Tokens)
+	c.server = &fasthttp.Server{
+		Handler:      c.Handler,
+		ErrorHandler: c.malformed,
+		// The library's messages quote the bytes it could not parse, and with them a token.
+		Logger:                silent{},
+		NoDefaultServerHeader: true,
+		// Nothing here is cached, so nothing needs a date; the library would tell it by a goroutine
+		// that never ends.
+		NoDefaultDate:      true,
+		ReadTimeout:        10 * time.Second,
+		WriteTimeout:       30 * time.Second, // of an answer that is complete: a profile's recording is not in it
+		IdleTimeout:        75 * time.Second,
+		ReadBufferSize:     16 << 10, // of the header
+		MaxRequestBodySize: 1 << 20,
+		Concurrency:        256,
+	}
+	return c
+}
+
+// Update changes the tokens; requests that come later see them.
+func (c *Console) Update(tokens []config.Token) {
+	parsed := parseTokens(tokens)
+	c.tokens.Store(&parsed)
+}
+
+// Serve answers on ln until Shutdown, and closes it.
+func (c *Console) Serve(ln net.Listener) error { return c.server.Serve(ln) }
+
+// shutdownTimeout is short: all answers but a profile take milliseconds.
+const shutdownTimeout = 2 * time.Second
+
+// Shutdown stops listening and waits for the answers under way, at most two seconds.
+func (c *Console) Shutdown() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer cancel()
+	return c.server.ShutdownWithContext(ctx)
+}
+
+// Handler answers one request.
+func (c *Console) Handler(ctx *fasthttp.RequestCtx) {
+	secure(ctx)
+	path := string(ctx.Path())
+	// The probes come from load balancers and orchestrators, which know neither our name nor a
+	// token; they learn nothing but yes or no.
+	switch {
+	case path == "/healthz" && readOnly(ctx):
+		text(ctx, fasthttp.StatusOK, "ok\n")
+		return
+	case path == "/readyz" && readOnly(ctx):
+		c.readyz(ctx)
+		return
+	}
+	who, refused := c.admit(ctx)
+	if refused != nil {
+		refused.write(ctx)
+		return
+	}
+	serve := c.find(path)
+	switch {
+	case !readOnly(ctx) && !writableType(ctx.Request.Header.ContentType()):
+		problemType.write(ctx)
+	case serve == nil:
+		problemNotFound.write(ctx)
+	case !readOnly(ctx):
+		ctx.Response.Header.Set("Allow", "GET, HEAD")
+		problemMethod.write(ctx)
+	default:
+		serve(ctx, who)
+	}
+}
+
+func readOnly(ctx *fasthttp.RequestCtx) bool { return ctx.IsGet() || ctx.IsHead() }
+
+// secure sets what every answer has. Style comes from our own file only, so the page needs no
+// exception for inline code, and injected markup could neither run nor load anything.
+func secure(ctx *fasthttp.RequestCtx) {
+	h := &ctx.Response.Header
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// malformed answers what is no HTTP request. The error is not said: it quotes what was sent.
+func (c *Console) malformed(ctx *fasthttp.RequestCtx, _ error) {
+	secure(ctx)
+	problemMalformed.write(ctx)
+	ctx.SetConnectionClose()
+}
+
+// silent drops the server library's messages.
+type silent struct{}
+
+func (silent) Printf(string, ...any) {}

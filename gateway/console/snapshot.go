@@ -1,0 +1,131 @@
+package console
+
+import "time"
+
+// How much of each list a snapshot shows. What is longer is cut at its end, so a source puts first
+// what matters most.
+const (
+	MaxFlows    = 200 // the busiest
+	MaxSurges   = 100 // the last
+	MaxRefusals = 50  // the last
+)
+
+// Snapshot is the read model that the page and the API show: the state of the whole gateway at one
+// moment. Its JSON names are a public contract. Whoever makes a Snapshot gives it away: neither it
+// nor what it points to is changed afterwards.
+type Snapshot struct {
+	Time       time.Time     `json:"time"`
+	Version    string        `json:"version"`  // of the program
+	UptimeS    float64       `json:"uptime_s"` // seconds since the process started
+	Pools      []PoolView    `json:"pools"`
+	Levels     []LevelView   `json:"levels"`
+	Flows      []FlowView    `json:"flows"`       // the busiest, at most MaxFlows
+	FlowsTotal int           `json:"flows_total"` // all that are remembered, shown or not
+	Surges     []SurgeView   `json:"surges"`      // newest first, at most MaxSurges
+	Refusals   []RefusalView `json:"refusals"`    // newest first, at most MaxRefusals
+	Promise    PromiseView   `json:"promise"`
+	Config     ConfigView    `json:"config"`
+}
+
+// PoolView is one pool. Committed, Excess and Surge are the seats in use by the band in which the
+// work was dispatched; together they are InUse.
+type PoolView struct {
+	Name      string `json:"name"`
+	Seats     int    `json:"seats"`  // may be below InUse for a while after a reload shrank the pool
+	InUse     int    `json:"in_use"` // seats
+	Committed int    `json:"committed"`
+	Excess    int    `json:"excess"`
+	Surge     int    `json:"surge"`
+	Lent      int    `json:"lent"`     // seats of this pool that serve others now
+	Borrowed  int    `json:"borrowed"` // seats of others that serve this pool now
+	Waiting   int    `json:"waiting"`  // requests
+}
+
+// LevelView is one level's queue in one pool.
+type LevelView struct {
+	Pool           string  `json:"pool"`
+	Level          string  `json:"level"`
+	Waiting        int     `json:"waiting"`        // requests
+	OldestWaitMS   int64   `json:"oldest_wait_ms"` // 0 when nobody waits
+	DispatchedPerS float64 `json:"dispatched_per_s"`
+}
+
+// States of a flow.
+const (
+	StateLearning = "learning" // too young to be judged
+	StateCalm     = "calm"
+	StateSurge    = "surge"
+)
+
+// FlowView is one flow. Route and Tenant are empty where the flow does not count by them.
+type FlowView struct {
+	Caller     string     `json:"caller"`
+	Semantic   string     `json:"semantic"`
+	Route      string     `json:"route"`
+	Tenant     string     `json:"tenant"`
+	Pool       string     `json:"pool"`
+	Level      string     `json:"level"`
+	State      string     `json:"state"`       // one of the States
+	Rate       float64    `json:"rate"`        // requests a second, over the detector's window
+	Limit      string     `json:"limit"`       // the rule's rate as it is written in the config: "20/60s"
+	Occupancy  float64    `json:"occupancy"`   // cost paid in the last D of the limit N/D, over N: 0 to 1
+	InFlight   int        `json:"in_flight"`   // seats held
+	Waiting    int        `json:"waiting"`     // requests
+	Admitted   uint64     `json:"admitted"`    // requests, since the flow was made
+	Refused    uint64     `json:"refused"`     // requests, since the flow was made
+	SurgeSince *time.Time `json:"surge_since"` // null while calm
+}
+
+// SurgeView is one surge of a caller's semantic.
+type SurgeView struct {
+	Caller   string     `json:"caller"`
+	Semantic string     `json:"semantic"`
+	Start    time.Time  `json:"start"`
+	End      *time.Time `json:"end"`      // null while it is on
+	Baseline float64    `json:"baseline"` // requests a second that were expected when it began
+	Peak     float64    `json:"peak"`     // the highest requests a second seen during it
+}
+
+// RefusalView is one refused request.
+type RefusalView struct {
+	Time         time.Time `json:"time"`
+	RequestID    string    `json:"request_id"`
+	Caller       string    `json:"caller"` // empty when it was not known yet
+	Semantic     string    `json:"semantic"`
+	Rule         string    `json:"rule"` // the rule's id, empty when none was chosen yet
+	Code         string    `json:"code"`
+	RetryAfterMS int64     `json:"retry_after_ms"` // 0: not worth trying again
+	WaitedMS     int64     `json:"waited_ms"`      // from when it was ready to be admitted
+}
+
+// PromiseView says whether what was promised was kept.
+type PromiseView struct {
+	RefusedWithinRate uint64   `json:"refused_within_rate"` // requests that their rate had paid, and yet were not served
+	Availability      *float64 `json:"availability"`        // 0 to 1, null where it is not measured
+}
+
+// ConfigView is the configuration in force, and what is wrong with the newest one if it is another.
+type ConfigView struct {
+	Version  int       `json:"version"` // counts loads, the first is 1
+	Hash     string    `json:"hash"`
+	LoadedAt time.Time `json:"loaded_at"`
+	Error    string    `json:"error"` // why the file as it is now was not taken, empty when it was
+}
+
+// complete is s as it is encoded: no list longer than promised, and none of them null, so that a
+// reader needs no case for "nothing".
+func (s Snapshot) complete() *Snapshot {
+	s.Pools = head(s.Pools, len(s.Pools))
+	s.Levels = head(s.Levels, len(s.Levels))
+	s.Flows = head(s.Flows, MaxFlows)
+	s.Surges = head(s.Surges, MaxSurges)
+	s.Refusals = head(s.Refusals, MaxRefusals)
+	return &s
+}
+
+func head[T any](list []T, n int) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list[:min(n, len(list))]
+}

@@ -1,0 +1,153 @@
+package console
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/hex"
+	"net"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"go.uber.org/zap"
+
+	"tidegate/gateway/config"
+)
+
+// role is what an operator may do; each includes those before it.
+type role uint8
+
+const (
+	roleViewer   role = iota // looks, but not into memory
+	roleOperator             // acts on what runs
+	roleOwner                // changes the configuration
+)
+
+// visitor is whom the guard let in.
+type visitor struct {
+	name string // empty: no token was needed
+	role role
+}
+
+type token struct {
+	visitor
+	sum   [sha256.Size]byte
+	valid bool
+}
+
+// parseTokens keeps an entry for every token, also for one that cannot match anything: a listener
+// with a broken token stays closed.
+func parseTokens(tokens []config.Token) []token {
+	parsed := make([]token, len(tokens))
+	for i, t := range tokens {
+		parsed[i].name = t.Name
+		switch t.Role {
+		case "owner":
+			parsed[i].role = roleOwner
+		case "operator":
+			parsed[i].role = roleOperator
+		}
+		if sum, err := hex.DecodeString(strings.TrimPrefix(t.SHA256, "sha256:")); err == nil && len(sum) == sha256.Size {
+			parsed[i].sum, parsed[i].valid = [sha256.Size]byte(sum), true
+		}
+	}
+	return parsed
+}
+
+// match looks a token up by its hash. Every entry is compared, each in constant time, so the time
+// it takes says nothing.
+func match(tokens []token, sum [sha256.Size]byte) (visitor, bool) {
+	found := -1
+	for i := range tokens {
+		if subtle.ConstantTimeCompare(tokens[i].sum[:], sum[:]) == 1 && tokens[i].valid {
+			found = i
+		}
+	}
+	if found < 0 {
+		return visitor{}, false
+	}
+	return tokens[found].visitor, true
+}
+
+func (c *Console) authenticate(ctx *fasthttp.RequestCtx) (visitor, *problem) {
+	tokens := *c.tokens.Load()
+	if len(tokens) == 0 {
+		if c.guard.loopback {
+			return visitor{role: roleOwner}, nil
+		}
+		return visitor{}, problemOpenListener
+	}
+	sent, ok := sentToken(ctx)
+	if !ok {
+		challenge(ctx)
+		return visitor{}, problemNoToken
+	}
+	now, from := time.Now(), source(ctx.RemoteAddr())
+	// Asked before the token is looked at: else guessing would go on behind the answer.
+	if wait := c.guard.attempts.lockedFor(from, now); wait > 0 {
+		ctx.Response.Header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+		return visitor{}, problemLockedOut
+	}
+	sum := sha256.Sum256(sent)
+	if who, ok := match(tokens, sum); ok {
+		return who, nil
+	}
+	if c.guard.attempts.failed(from, sum, now) {
+		c.options.Log.Warn("console_locked_out", zap.Stringer("address", from),
+			zap.Int("wrong_tokens", maxAttempts), zap.Duration("within", attemptSpan))
+	}
+	challenge(ctx)
+	return visitor{}, problemBadToken
+}
+
+// challenge names the ways to send a token. Basic is for browsers, which can send no other: the
+// token is the password, and the name does not matter.
+func challenge(ctx *fasthttp.RequestCtx) {
+	ctx.Response.Header.Add("WWW-Authenticate", `Bearer realm="tidegate"`)
+	ctx.Response.Header.Add("WWW-Authenticate", `Basic realm="tidegate: the token is the password", charset="UTF-8"`)
+}
+
+// sentToken is the token of the request's one Authorization header.
+func sentToken(ctx *fasthttp.RequestCtx) ([]byte, bool) {
+	values := ctx.Request.Header.PeekAll("Authorization")
+	if len(values) != 1 {
+		return nil, false
+	}
+	scheme, rest, _ := bytes.Cut(values[0], []byte(" "))
+	rest = bytes.TrimSpace(rest)
+	switch strings.ToLower(string(scheme)) {
+	case "bearer":
+		return rest, len(rest) > 0
+	case "basic":
+		decoded, err := base64.StdEncoding.DecodeString(string(rest))
+		if err != nil {
+			return nil, false
+		}
+		_, password, _ := bytes.Cut(decoded, []byte(":"))
+		return password, len(password) > 0
+	}
+	return nil, false
+}
+
+// source is what wrong tokens are counted by: an IPv4 address or an IPv6 /64, of which one machine
+// usually has all.
+func source(remote net.Addr) netip.Prefix {
+	tcp, ok := remote.(*net.TCPAddr)
+	if !ok {
+		return netip.Prefix{}
+	}
+	addr := tcp.AddrPort().Addr().Unmap().WithZone("")
+	bits := 32
+	if addr.Is6() {
+		bits = 64
+	}
+	prefix, err := addr.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return prefix
+}
