@@ -58,6 +58,12 @@ type bodyError struct{ result bodyResult }
 
 func (e *bodyError) Error() string { return "cannot read the request's body: " + e.result.String() }
 
+// Timeout says that the client was too slow: a bodyError is a net.Error.
+func (e *bodyError) Timeout() bool { return e.result == bodySlow }
+
+// Temporary is false: a body that failed stays failed.
+func (e *bodyError) Temporary() bool { return false }
+
 // bodyErrors are the errors ready made: a failed body costs no memory.
 var bodyErrors = func() (t [bodyGone + 1]*bodyError) {
 	for i := range t {

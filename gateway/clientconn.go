@@ -181,10 +181,10 @@ func (c *clientConn) Write(b []byte) (int, error) {
 	}
 }
 
-// SetReadDeadline is for hijackers; the requests' deadlines are the connection's own.
+// SetReadDeadline bounds reads besides the connection's own deadlines: a moment in the past interrupts the
+// read of a body from another goroutine. Safe for concurrent use.
 func (c *clientConn) SetReadDeadline(t time.Time) error {
-	c.reading.at = t
-	return c.Conn.SetReadDeadline(t)
+	return c.reading.bound(c, t)
 }
 
 // SetWriteDeadline holds until the next Write, which sees to its own.
@@ -195,13 +195,18 @@ func (c *clientConn) SetWriteDeadline(t time.Time) error {
 
 // SetDeadline sets both.
 func (c *clientConn) SetDeadline(t time.Time) error {
-	c.reading.at, c.writing = t, t
-	return c.Conn.SetDeadline(t)
+	if err := c.SetWriteDeadline(t); err != nil {
+		return err
+	}
+	return c.SetReadDeadline(t)
 }
 
 // passThrough ends the reading of headers: from now on bytes pass as they are (a hijacked connection).
 // Call it on the serving goroutine, in the handler that hijacks.
-func (c *clientConn) passThrough() { c.raw = true }
+func (c *clientConn) passThrough() {
+	c.raw = true
+	c.reading.clear(c)
+}
 
 // Close closes the connection. Where body bytes may be on their way it first says that no more is
 // written and reads them for a moment: closing at once would reset the connection, and the answer could
@@ -236,28 +241,6 @@ func (c *clientConn) linger() {
 			return
 		}
 		total += n
-	}
-}
-
-// readDeadline is the read deadline in force. It spares most of the calls that would move a deadline by a little.
-type readDeadline struct{ at time.Time }
-
-func (d *readDeadline) set(c *clientConn, at time.Time) {
-	d.at = at
-	_ = c.Conn.SetReadDeadline(at) // fails on a closed connection, as the read after it does
-}
-
-// clear lets reads block for ever.
-func (d *readDeadline) clear(c *clientConn) {
-	if !d.at.IsZero() {
-		d.set(c, time.Time{})
-	}
-}
-
-// atLeast makes sure that reads may block for span, and for no more than 9/8 of it.
-func (d *readDeadline) atLeast(c *clientConn, now time.Time, span time.Duration) {
-	if left := d.at.Sub(now); left < span || left > span+span/8 {
-		d.set(c, now.Add(span+span/8))
 	}
 }
 
