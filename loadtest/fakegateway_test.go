@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,13 +8,10 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
-
-	"tidegate/loadtest/openloop"
 )
 
 // fakeGateway does the least that the promo scenario asks of a gateway: pools of seats, paid work first, the
@@ -50,7 +46,7 @@ type fakeFlow struct {
 }
 
 // fakeMaxWaiting is of one caller.
-const fakeMaxWaiting = 3000
+const fakeMaxWaiting = 1500
 
 func newFakeGateway(cast []member, upstream func(string) (net.Conn, error), log io.Writer) *fakeGateway {
 	g := &fakeGateway{
@@ -196,11 +192,6 @@ func fakeMain(file string) error {
 	upstream := find(`url = "http://([^"]+)"`)
 	g := newFakeGateway(promoCast(timeline{quiet: time.Minute, jump: time.Minute, after: time.Minute}),
 		func(string) (net.Conn, error) { return net.Dial("tcp", upstream) }, os.Stdout)
-	g.unlimited = strings.Contains(os.Getenv("FAKE_FAULTS"), "unlimited")
-	g.blind = strings.Contains(os.Getenv("FAKE_FAULTS"), "blind")
 	go fasthttp.ListenAndServe(find(`\[admin\]\nlisten = "([^"]+)"`), g.admin)
 	return fasthttp.ListenAndServe(find(`\[server\]\nlisten = "([^"]+)"`), g.handle)
 }
-
-var _ = bytes.MinRead
-var _ = openloop.None

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"tidegate/loadtest/stage"
 	"tidegate/loadtest/upstream"
 )
 
@@ -74,6 +75,7 @@ func serveUpstream(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	stage.GoFirst()
 	if err := upstream.Serve(ctx, *listen, groups); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", *listen, err)
 	}

@@ -70,11 +70,15 @@ func promo(ctx context.Context, args []string, out io.Writer) error {
 	return nil
 }
 
-// timeline is when things happen, and how long the last answers are waited for. In the short run the offender's
-// queue is still full at the end, and is hung up.
+// The short run: the offender's queue is still full at its end, and is hung up.
+var shortTimeline = timeline{warm: 4 * time.Second, quiet: 9 * time.Second, jump: 8 * time.Second, after: 9 * time.Second}
+
+const shortGrace = 3 * time.Second
+
+// timeline is when things happen, and how long the last answers are waited for.
 func (o *promoOptions) timeline() (when timeline, grace time.Duration, err error) {
 	if o.short {
-		return timeline{warm: 4 * time.Second, quiet: 9 * time.Second, jump: 8 * time.Second, after: 9 * time.Second}, 3 * time.Second, nil
+		return shortTimeline, shortGrace, nil
 	}
 	if o.seconds < 60 || o.seconds > 600 {
 		return when, 0, fmt.Errorf("cannot play promo for -seconds %d: it must be from 60 to 600, or use -short for 30", o.seconds)
@@ -125,6 +129,7 @@ func playPromo(ctx context.Context, o promoOptions, when timeline, grace time.Du
 	if err != nil {
 		return nil, err
 	}
+	stage.GoFirst() // after the gateway's start, which must not inherit it
 	err = p.play(ctx, s, grace)
 	p.stopped = s.Close()
 	if err != nil {

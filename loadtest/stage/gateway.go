@@ -131,6 +131,9 @@ func (s *Stage) Watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	cancel(fmt.Errorf("the %s ended during it: %w; the gateway's last words:\n%s", ended.name, orClean(ended.err), s.Log.Tail()))
 }
 
+// KillGateway ends the gateway at once, as a crash would.
+func (s *Stage) KillGateway() { s.gateway.cmd.Process.Kill() }
+
 // Close stops both processes, the gateway first. What was not started is passed over.
 func (s *Stage) Close() error {
 	var errs []error
