@@ -1,0 +1,83 @@
+// Loadtest plays scenarios against the gateway and judges what it sees. It is a client: it knows the gateway
+// by its HTTP contract alone and imports nothing of it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"tidegate/loadtest/stage"
+	"tidegate/loadtest/upstream"
+)
+
+const usage = `usage: loadtest <scenario> [flags]; -h after a scenario shows its flags
+
+  promo     one caller's promotion script beside a VIP, 20 ordinary callers and a morning peak
+  upstream  the sample upstream alone
+
+Exit status: 0 when every check holds, 1 when one fails, 2 when the run is void or cannot be made.
+("go run" turns each of the last two into 1 and prints "exit status 2".)
+`
+
+// errFailed says that the run was good and a check failed; the report has told which.
+var errFailed = errors.New("a check failed")
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+	case errors.Is(err, errFailed):
+		os.Exit(1)
+	default:
+		fmt.Fprintln(os.Stderr, "loadtest:", err)
+		os.Exit(2)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) == 0 {
+		return errors.New("cannot play: no scenario is named\n" + usage)
+	}
+	switch name, args := args[0], args[1:]; name {
+	case "promo":
+		return promo(ctx, args, out)
+	case "upstream":
+		return serveUpstream(ctx, args)
+	case "help", "-h", "-help", "--help":
+		fmt.Fprint(out, usage)
+		return nil
+	default:
+		return fmt.Errorf("cannot play %q: there is no such scenario\n%s", name, usage)
+	}
+}
+
+func serveUpstream(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("upstream", flag.ContinueOnError)
+	listen := flags.String("listen", "127.0.0.1:9000", "address to listen on")
+	groups := make(map[string][]string)
+	flags.Func("group", "callers to count apart, as `name=caller,caller`; may be repeated", func(s string) error {
+		name, callers, ok := strings.Cut(s, "=")
+		if !ok || name == "" || callers == "" {
+			return errors.New("it must read name=caller,caller")
+		}
+		groups[name] = strings.Split(callers, ",")
+		return nil
+	})
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	stage.GoFirst()
+	if err := upstream.Serve(ctx, *listen, groups); err != nil {
+		return fmt.Errorf("cannot serve on %s: %w", *listen, err)
+	}
+	return nil
+}

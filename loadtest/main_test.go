@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestMain makes the test binary usable as the two programs of a stage: `run -config F` is the fake gateway,
+// `upstream ...` the sample upstream.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "run":
+			fmt.Fprintln(os.Stderr, fakeMain(os.Args[3]))
+			os.Exit(1)
+		case "upstream":
+			main()
+			return
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestTheClientImportsNothingOfTheGateway(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "-test", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := 0
+	for _, pkg := range strings.Split(string(out), "\n") {
+		pkg, _, _ = strings.Cut(pkg, " ") // "pkg [for test]"
+		switch {
+		case strings.HasPrefix(pkg, "tidegate/loadtest"):
+			own++
+		case pkg == "tidegate" || strings.HasPrefix(pkg, "tidegate/"):
+			t.Errorf("it imports %s", pkg)
+		}
+	}
+	if own == 0 {
+		t.Error("not one package of its own is listed: this test sees nothing")
+	}
+}
+
+func TestCommandLinesThatCannotBePlayedSayWhy(t *testing.T) {
+	for _, step := range []struct{ args, want string }{
+		{"", "no scenario is named"},
+		{"promotion", "there is no such scenario"},
+		{"promo -seconds 5", "from 60 to 600"},
+		{"promo -seconds 6000", "from 60 to 600"},
+		{"promo now", `unknown argument "now"`},
+		{"promo -seed x", "invalid value"},
+		{"upstream -group vip", "name=caller,caller"},
+		{"upstream -listen nowhere", "cannot serve on nowhere"},
+	} {
+		err := run(context.Background(), strings.Fields(step.args), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), step.want) {
+			t.Errorf("%q: %v, want %q", step.args, err, step.want)
+		}
+	}
+	var out bytes.Buffer
+	if err := run(context.Background(), []string{"help"}, &out); err != nil || !strings.Contains(out.String(), "promo") {
+		t.Errorf("help: %v, %q", err, out.String())
+	}
+}

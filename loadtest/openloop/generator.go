@@ -1,0 +1,140 @@
+// Package openloop sends requests at moments fixed in advance and measures from those moments.
+//
+// One goroutine walks the schedule. Each connection has a goroutine of its own that takes one request at
+// a time; the connection that was idle for the shortest time is used first, a new one is made when none
+// is idle, up to a bound. A result goes into a slot of its own in a slice made before the start, so that
+// the run takes no lock but the one of the idle list and makes next to no garbage.
+//
+// The generator watches itself: the time from the intended to the actual sending is its own lag, and a
+// run in which it lagged says nothing about the server (see Lag).
+package openloop
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"tidegate/loadtest/schedule"
+)
+
+// Plan is a run.
+type Plan struct {
+	Arrivals []schedule.Arrival // in order of time
+	Requests []Request          // by Arrival.Who
+	Dial     func(ctx context.Context) (net.Conn, error)
+	MaxConns int           // at most; an arrival that finds all of them busy is Unsent
+	Grace    time.Duration // for answers still out after the last arrival; then they are given up
+
+	sleep func(time.Duration) // time.Sleep, but for tests of the lag
+}
+
+// lead is the time between Run's call and the schedule's zero.
+const lead = 20 * time.Millisecond
+
+// Run plays the plan. The start is the schedule's zero, with its wall clock; results are by arrival.
+// When ctx ends early, what was under way is given up, what was still to be sent is Unsent, and the
+// context's error is returned beside the results.
+func Run(ctx context.Context, plan Plan) (start time.Time, results []Result, err error) {
+	hold, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	g := &generator{
+		plan:    plan,
+		hold:    hold,
+		start:   time.Now().Add(lead),
+		results: make([]Result, len(plan.Arrivals)),
+		idle:    make([]*connection, 0, plan.MaxConns),
+	}
+	if g.plan.sleep == nil {
+		g.plan.sleep = time.Sleep
+	}
+	g.send(ctx)
+
+	answered := make(chan struct{})
+	go func() {
+		g.pending.Wait()
+		close(answered)
+	}()
+	grace := time.NewTimer(plan.Grace)
+	defer grace.Stop()
+	select {
+	case <-answered:
+	case <-grace.C:
+		hangUp()
+	case <-ctx.Done():
+	}
+	<-answered // each exchange ends soon after the hang-up
+	g.close()
+	return g.start, g.results, ctx.Err()
+}
+
+// generator is the state of one run.
+type generator struct {
+	plan    Plan
+	hold    context.Context // its end hangs up all connections
+	start   time.Time
+	results []Result // each slot is written by the one connection that has the arrival
+	pending sync.WaitGroup
+
+	mu    sync.Mutex
+	idle  []*connection // last in, first out
+	conns int
+}
+
+// send walks the schedule. It never waits for an answer.
+func (g *generator) send(ctx context.Context) {
+	for i, a := range g.plan.Arrivals {
+		if wait := time.Until(g.start.Add(a.At)); wait > 0 {
+			g.plan.sleep(wait)
+		}
+		if ctx.Err() != nil {
+			for j := i; j < len(g.results); j++ {
+				g.results[j].Failure = Unsent
+			}
+			return
+		}
+		c := g.acquire()
+		if c == nil {
+			now := time.Since(g.start)
+			g.results[i] = Result{Sent: now, Done: now, Failure: Unsent}
+			continue
+		}
+		g.pending.Add(1)
+		c.next <- i // never blocks: the connection is idle and the channel holds one
+	}
+}
+
+// acquire is an idle connection, or a new one, or nil when the bound is reached.
+func (g *generator) acquire() *connection {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n := len(g.idle); n > 0 {
+		c := g.idle[n-1]
+		g.idle = g.idle[:n-1]
+		return c
+	}
+	if g.conns == g.plan.MaxConns {
+		return nil
+	}
+	g.conns++
+	c := newConnection(g)
+	go c.serve()
+	return c
+}
+
+// release makes the connection idle.
+func (g *generator) release(c *connection) {
+	g.mu.Lock()
+	g.idle = append(g.idle, c)
+	g.mu.Unlock()
+	g.pending.Done()
+}
+
+// close ends the connections; all of them are idle.
+func (g *generator) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.idle {
+		close(c.next)
+	}
+}

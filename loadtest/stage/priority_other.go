@@ -1,0 +1,6 @@
+//go:build !linux
+
+package stage
+
+// GoFirst does nothing on this system.
+func GoFirst() {}
