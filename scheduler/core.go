@@ -122,6 +122,7 @@ func (c *Core) Arrive(now time.Time, it *Item) {
 	if c.mayGo(it, l) {
 		c.take(it, l)
 		it.Verdict = Granted
+		it.Quota = c.quota(f)
 		return
 	}
 	it.Estimate, it.Place = c.estimate(it)
@@ -183,21 +184,22 @@ func (c *Core) refuse(it *Item, v Verdict) {
 		it.Back = c.back(f, it)
 	}
 	c.giveBack(it)
+	it.Quota = c.quota(f)
 	c.dispatchAll()
 }
 
-// Full says that an item of the flow, arriving now, would find no place to wait and no seat either.
-// It is asked before a body is read, and changes nothing.
-func (c *Core) Full(now time.Time, f *Flow, bytes int64) bool {
+// Full says that an item of the flow, arriving now, would find no place to wait and no seat either,
+// and whether its rate would have covered it. It is asked before a body is read, and changes nothing.
+func (c *Core) Full(now time.Time, f *Flow, bytes int64) (full, paid bool) {
 	c.advance(now)
-	paid := f.unpaid == 0 && c.core(f.meter.Ready(c.now, f.terms.Rule.Cost)) <= c.ns
+	paid = f.unpaid == 0 && c.core(f.meter.Ready(c.now, f.terms.Rule.Cost)) <= c.ns
 	l := f.place.line(paid)
 	p := f.place.pool
 	if f.place.waiting == 0 && p.inUse < p.setup.Seats && p.allows(l.band(), c.speedOf(f, p, l.band())) {
-		return false
+		return false, paid
 	}
 	_, ok := c.room(f, l.band(), bytes)
-	return !ok
+	return !ok, paid
 }
 
 // Cancel ends an item whose caller has gone, and says whether it was still waiting. If not, its
@@ -285,6 +287,7 @@ func (c *Core) since(ns int64) time.Duration { return time.Duration(c.ns - ns) }
 
 func (c *Core) decide(it *Item, v Verdict) {
 	it.Verdict = v
+	it.Quota = c.quota(it.Flow)
 	if it != c.arrives {
 		c.decided = append(c.decided, it)
 	}

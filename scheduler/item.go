@@ -28,6 +28,7 @@ type Item struct {
 	Estimate time.Duration // the wait expected at arrival; negative: unknown
 	Place    int           // its place in its flow at arrival, itself included; 0: did not wait
 	Back     time.Duration // refused: when to come back
+	Quota    Quota         // of the flow's rate, just after the verdict
 
 	rule  *Rule
 	state state

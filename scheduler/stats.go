@@ -51,12 +51,16 @@ type Quota struct {
 	Limit     int64         // N, or the depth of a bucket
 	Remaining int64         // cost left now
 	Per       time.Duration // the rate's span
-	Reset     time.Duration // until the rate has one more request's cost; 0: it has now
+	Reset     time.Duration // until the rate has the cost of one request; 0: it has now
 }
 
 // Quota is what is left of the flow's rate now.
 func (c *Core) Quota(now time.Time, f *Flow) Quota {
 	c.advance(now)
+	return c.quota(f)
+}
+
+func (c *Core) quota(f *Flow) Quota {
 	l := f.terms.Rule.Limit
 	q := Quota{Limit: l.Depth(), Remaining: f.meter.Remaining(c.now), Per: l.Per}
 	q.Reset = max(0, f.meter.Ready(c.now, f.terms.Rule.Cost).Sub(c.now))
