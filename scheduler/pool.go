@@ -148,8 +148,9 @@ func (c *Core) take(it *Item, l *line) {
 	}
 }
 
-// Release gives the item's seat back. It must be called exactly once for each granted item.
-func (c *Core) Release(it *Item, now time.Time) {
+// Release gives the item's seat back and returns how long it was held. It must be called exactly once
+// for each granted item.
+func (c *Core) Release(it *Item, now time.Time) time.Duration {
 	c.advance(now)
 	if it.state != inFlight {
 		panic("scheduler: release of an item that holds no seat")
@@ -178,6 +179,7 @@ func (c *Core) Release(it *Item, now time.Time) {
 	c.lookAgain(p)
 	c.touched(p)
 	c.dispatchAll()
+	return time.Duration(c.ns - it.dispatched)
 }
 
 // reclass moves the flow's ready lines to the heap of their present speed.

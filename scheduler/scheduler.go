@@ -75,19 +75,23 @@ func (s *Scheduler) Wait(it *Item, gone <-chan struct{}) Verdict {
 	return it.Verdict
 }
 
-// Release gives a granted item's seat back, and unpins its flow. Exactly once for each granted item.
-func (s *Scheduler) Release(now time.Time, it *Item) {
+// Release gives a granted item's seat back, unpins its flow and returns how long the seat was held. Exactly once for each granted item.
+func (s *Scheduler) Release(now time.Time, it *Item) (held time.Duration) {
 	s.mu.Lock()
-	s.core.Release(it, now)
+	held = s.core.Release(it, now)
 	s.core.Unpin(it.Flow)
 	s.unlock()
+	return held
 }
 
-// SetSurging moves a flow's unpaid work into the surge band or out of it.
-func (s *Scheduler) SetSurging(f *Flow, surging bool) {
+// SetSurging moves a flow's unpaid work into the surge band or out of it, and says how many of the
+// flow wait then.
+func (s *Scheduler) SetSurging(f *Flow, surging bool) (waiting int) {
 	s.mu.Lock()
 	s.core.SetSurging(time.Now(), f, surging)
+	waiting = f.waiting
 	s.unlock()
+	return waiting
 }
 
 // Drain ends all that wait with the verdict Draining.

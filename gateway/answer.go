@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tidegate/gateway/upstream"
+	"tidegate/scheduler"
+)
+
+// refuse answers with a code and ends the request's way: it always says false.
+func (x *exchange) refuse(code Code) bool {
+	x.code = code
+	x.outcome = outcomeRefused
+	switch code {
+	case CodeBodySlow, CodeBodyTooLarge:
+		x.outcome = outcomeBodyError
+	}
+	x.writeRefusal(code)
+	x.unpin()
+	return false
+}
+
+// statusGone is what logs say of a client that closed its request; nobody reads it as an answer.
+const statusGone = 499
+
+// gone ends the way of a request whose caller hung up; there is nobody to answer.
+func (x *exchange) gone() bool {
+	x.outcome = outcomeGone
+	x.unpin()
+	x.ctx.Response.Header.SetConnectionClose()
+	x.ctx.SetStatusCode(statusGone)
+	return false
+}
+
+// answerFailure answers a request that got a seat and no answer from its upstream.
+func (x *exchange) answerFailure(res upstream.Result) {
+	code := CodeUpstreamError
+	switch res.Outcome {
+	case upstream.UpstreamTimeout:
+		code = CodeUpstreamTimeout
+	case upstream.NoUpstream:
+		code = CodeNoUpstream
+	case upstream.BodyError:
+		if code = bodyFailure(x.ctx).code(); code == CodeNone {
+			code = CodeBadRequest
+			if res.Reason == upstream.ReasonBodySlow {
+				code = CodeBodySlow
+			}
+		}
+	}
+	x.code = code
+	x.writeRefusal(code)
+}
+
+// writeRefusal writes the refusal with all that is known.
+func (x *exchange) writeRefusal(code Code) {
+	r := &x.refusal
+	r.Code = code
+	r.RequestID = string(x.requestID())
+	seed := uint64(0)
+	if x.caller != nil {
+		r.Caller = x.caller.ID
+		seed = uint64(x.caller.Index)
+		if x.caller.Anonymous {
+			seed = addressSeed(x.client)
+		}
+		if code.Status() == fasthttp.StatusTooManyRequests {
+			r.OffPeak = x.live.offPeak()
+		}
+	} else {
+		seed = addressSeed(x.client)
+	}
+	if x.rule != nil {
+		r.Semantic, r.Rule, r.Message = x.semantic.Name, x.rule.ID, x.rule.Message
+		if code.Status() != fasthttp.StatusTooManyRequests {
+			r.Message = "" // the rule's words are about its limits
+		}
+	}
+	if x.item.Verdict != scheduler.Waiting && x.flow != nil {
+		q := x.item.Quota
+		if q.Limit == 0 {
+			q = x.g.scheduler.Quota(x.start, x.flow)
+			x.item.Quota = q
+		}
+		r.Limit, r.Remaining, r.HasLimit = q.Limit, q.Remaining, true
+		r.RetryAfter = max(r.RetryAfter, x.item.Back, q.Reset)
+	}
+	r.RetryAfter = spread(seed, r.RetryAfter)
+	x.label(&x.ctx.Response.Header)
+	writeRefusal(x.ctx, r)
+}
+
+// label adds the gateway's own fields to an answer.
+func (x *exchange) label(h *fasthttp.ResponseHeader) {
+	h.SetBytesV(fasthttp.HeaderXRequestID, x.requestID())
+	b := x.scratch[:0]
+	if x.waited {
+		b = append(b, "queue;dur="...)
+		b = strconv.AppendFloat(b, float64(x.item.Waited)/float64(time.Millisecond), 'f', 1, 64)
+		h.AddBytesV("Server-Timing", b) // beside the upstream's own
+	}
+	if q := &x.item.Quota; q.Limit > 0 && x.data != nil {
+		h.SetBytesV("RateLimit-Policy", x.fields().policy)
+		b = appendRateLimit(b[:0], x.rule.ID, q.Remaining, q.Reset)
+		h.SetBytesV("RateLimit", b)
+	}
+	x.scratch = b
+}

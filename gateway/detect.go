@@ -1,0 +1,175 @@
+package gateway
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"tidegate/detector"
+	"tidegate/gateway/console"
+)
+
+// detection steps the detector of every flow that has traffic, beside the requests' way, and tells
+// the scheduler, the log, the metrics and the read model what it found.
+
+// stepEvery is how often flows are looked at.
+const stepEvery = 100 * time.Millisecond
+
+// watched are the flows that the detector looks at.
+type watched struct {
+	mu   sync.Mutex
+	come []*flowData // since the last step
+
+	flows  []*flowData // the detector's goroutine's own
+	on     map[*flowData]int
+	surges []console.SurgeView // oldest first; guarded by mu
+}
+
+// count counts an arrival with its flow: one atomic add and one atomic load.
+func (g *Gateway) count(d *flowData) {
+	d.offered.Add(1)
+	if !d.stepped.Load() && d.stepped.CompareAndSwap(false, true) {
+		g.watched.mu.Lock()
+		g.watched.come = append(g.watched.come, d)
+		g.watched.mu.Unlock()
+	}
+}
+
+// detect runs until ctx ends.
+func (g *Gateway) detect(ctx context.Context) {
+	tick := time.NewTicker(stepEvery)
+	defer tick.Stop()
+	second := 0
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			g.step(now)
+			if second++; second%10 == 0 {
+				g.access.tick(now)
+				g.scheduler.Tidy()
+			}
+			if second%600 == 0 {
+				g.warnOverPromise()
+			}
+		}
+	}
+}
+
+// step looks at every flow with traffic once.
+func (g *Gateway) step(now time.Time) {
+	w := &g.watched
+	w.mu.Lock()
+	come := w.come
+	w.come = nil
+	w.mu.Unlock()
+	for _, d := range come {
+		if d.seen == 0 {
+			d.state = detector.NewFlow(now.Add(-stepEvery))
+		}
+		w.flows = append(w.flows, d)
+	}
+	live := g.live.Load()
+	kept := w.flows[:0]
+	for _, d := range w.flows {
+		offered := d.offered.Load()
+		arrivals := int64(offered - d.seen)
+		d.seen = offered
+		verdict := detector.None
+		if live.detector != nil {
+			verdict = d.state.Step(live.detector, now, arrivals)
+		} else if d.state.Surging() {
+			verdict, d.state = detector.SurgeEnded, detector.NewFlow(now)
+		}
+		g.say(d, verdict, now)
+		if arrivals == 0 && d.state.Quiet(now) {
+			d.stepped.Store(false)
+			// An arrival between the two loads finds the flow unwatched and brings it back itself.
+			if d.offered.Load() == offered || !d.stepped.CompareAndSwap(false, true) {
+				continue
+			}
+		}
+		kept = append(kept, d)
+	}
+	clear(w.flows[len(kept):])
+	w.flows = kept
+}
+
+// say passes on what the detector found.
+func (g *Gateway) say(d *flowData, verdict detector.Verdict, now time.Time) {
+	state := &d.state
+	seen := &detection{state: state.State(), rate: state.Rate(), expected: state.Expected()}
+	if state.Surging() {
+		seen.since = state.Since().UnixNano()
+	}
+	d.verdict.Store(seen)
+	w := &g.watched
+	switch verdict {
+	case detector.SurgeBegan:
+		waiting := g.scheduler.SetSurging(d.flow, true)
+		d.series.surged()
+		g.logs.surge(surgeEvent{d.caller, d.semantic, round(seen.rate), round(seen.expected), waiting})
+		w.mu.Lock()
+		w.on[d] = len(w.surges)
+		w.surges = append(w.surges, console.SurgeView{
+			Caller: d.caller, Semantic: d.semantic, Start: state.Since(), Baseline: round(seen.expected), Peak: round(state.Peak()),
+		})
+		w.forgetLocked()
+		w.mu.Unlock()
+	case detector.SurgeEnded:
+		waiting := g.scheduler.SetSurging(d.flow, false)
+		g.logs.calm(surgeEvent{d.caller, d.semantic, round(seen.rate), round(seen.expected), waiting})
+		w.mu.Lock()
+		if i, on := w.on[d]; on {
+			delete(w.on, d)
+			w.surges[i].End = &now
+		}
+		w.mu.Unlock()
+	case detector.None:
+		if state.Surging() {
+			w.mu.Lock()
+			if i, on := w.on[d]; on {
+				w.surges[i].Peak = max(w.surges[i].Peak, round(state.Peak()))
+			}
+			w.mu.Unlock()
+		}
+	}
+}
+
+// forgetLocked keeps the list of surges short: the oldest that have ended go first.
+func (w *watched) forgetLocked() {
+	const most = 2 * console.MaxSurges
+	if len(w.surges) <= most {
+		return
+	}
+	moved := make([]int, len(w.surges))
+	kept := w.surges[:0:0]
+	drop := len(w.surges) - console.MaxSurges
+	for i, s := range w.surges {
+		if s.End != nil && drop > 0 {
+			drop--
+			moved[i] = -1
+			continue
+		}
+		moved[i] = len(kept)
+		kept = append(kept, s)
+	}
+	for d, i := range w.on {
+		w.on[d] = moved[i]
+	}
+	w.surges = kept
+}
+
+// surging is the number of flows that surge now, and the surges of late, newest first.
+func (w *watched) list() (surging int, surges []console.SurgeView) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := len(w.surges) - 1; i >= 0 && len(surges) < console.MaxSurges; i-- {
+		surges = append(surges, w.surges[i])
+	}
+	return len(w.on), surges
+}
+
+func round(perSecond float64) float64 { return math.Round(perSecond*100) / 100 }

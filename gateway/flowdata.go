@@ -1,0 +1,113 @@
+package gateway
+
+import (
+	"encoding/binary"
+	"net/netip"
+	"sync/atomic"
+
+	"github.com/VictoriaMetrics/metrics"
+
+	"tidegate/detector"
+	"tidegate/gateway/policy"
+	"tidegate/scheduler"
+)
+
+// flowData is what the gateway keeps of a flow beside what the scheduler does. Its counters are
+// touched by every request; the detector's part belongs to the detector's goroutine.
+type flowData struct {
+	caller, semantic, route string
+	tenant                  string
+	flow                    *scheduler.Flow
+	series                  *flowSeries
+
+	offered  atomic.Uint64 // requests that arrived, whatever became of them
+	admitted atomic.Uint64
+	refused  atomic.Uint64
+	stepped  atomic.Bool // the detector looks at it
+	rule     atomic.Pointer[ruleFields]
+
+	verdict atomic.Pointer[detection] // what the detector last said, for readers
+
+	// The detector's own.
+	seen  uint64 // offered at its last step
+	state detector.Flow
+}
+
+// detection is the detector's view of a flow at one moment.
+type detection struct {
+	state    detector.State
+	rate     float64 // requests a second
+	expected float64
+	since    int64 // begin of the surge, ns since 1970; 0: none
+}
+
+// ruleFields is what a flow's answers say of its rule, made once for each.
+type ruleFields struct {
+	rule   *policy.Rule
+	policy []byte // the value of RateLimit-Policy
+	waits  *metrics.PrometheusHistogram
+}
+
+// dataOf is the flow's data, made at its first request.
+func (g *Gateway) dataOf(x *exchange) *flowData {
+	if d, ok := x.flow.Data.Load().(*flowData); ok {
+		return d
+	}
+	d := &flowData{
+		caller: x.caller.ID, semantic: x.semantic.Name, tenant: x.flow.Key.Tenant, flow: x.flow,
+		series: g.telemetry.flow(x.caller.ID, x.semantic.Name),
+	}
+	if x.rule.NamesRoute {
+		d.route = x.route.Name
+	}
+	if x.flow.Data.CompareAndSwap(nil, d) {
+		return d
+	}
+	return x.flow.Data.Load().(*flowData) // somebody was faster
+}
+
+// key is what the request is counted and queued by.
+func (x *exchange) key() scheduler.Key {
+	k := scheduler.Key{Caller: x.caller.Index, Semantic: x.semantic.Index, Route: scheduler.NoRoute}
+	if x.rule.NamesRoute {
+		k.Route = x.route.Index
+	}
+	switch {
+	case x.caller.Anonymous:
+		x.scratch = addressKey(x.client).AppendTo(x.scratch[:0])
+		k.Tenant = text(x.scratch)
+	case x.caller.Plan.ByTenant:
+		k.Tenant = text(x.tenant)
+	}
+	return k
+}
+
+// fields are those of the rule in force.
+func (x *exchange) fields() *ruleFields {
+	d := x.data
+	if f := d.rule.Load(); f != nil && f.rule == x.rule {
+		return f
+	}
+	f := &ruleFields{
+		rule:   x.rule,
+		policy: appendRateLimitPolicy(nil, x.rule.ID, x.rule.Limit.N, x.rule.Limit.Per),
+		waits:  x.g.telemetry.waits(x.caller.Pool, x.rule.Level),
+	}
+	d.rule.Store(f)
+	return f
+}
+
+// countWait records a wait that has ended.
+func (x *exchange) countWait() {
+	it := &x.item
+	x.fields().waits.Update(it.Waited.Seconds())
+	if it.Verdict == scheduler.Granted && it.Estimate >= 0 {
+		x.g.telemetry.estimateMissed(it.Estimate, it.Waited)
+	}
+}
+
+// addressSeed spreads the returns of those who are known by their address only.
+func addressSeed(a netip.Addr) uint64 {
+	b := addressKey(a).As16()
+	return binary.LittleEndian.Uint64(b[:8]) ^ binary.LittleEndian.Uint64(b[8:])
+}

@@ -1,0 +1,129 @@
+package gateway
+
+import (
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tidegate/scheduler"
+)
+
+// handle is a request's way:
+//
+//	identify -> meter -> judge -> admit -> forward -> settle
+//
+// Each stage goes on or has answered. Judge has no call of its own: the detector works beside the
+// way on what meter has counted, and what it found stands with the flow that admit asks.
+// Settle comes from the upstream, when the last byte has been read or written; see exchange.
+func (g *Gateway) handle(ctx *fasthttp.RequestCtx) {
+	x := g.begin(ctx)
+	defer x.leave()
+	if x.identify() && x.meter() && x.admit() {
+		x.forward()
+	}
+}
+
+// identify finds out from the header alone whose request it is, for what and under which rule.
+func (x *exchange) identify() bool {
+	h := &x.ctx.Request.Header
+	switch {
+	case !x.readFields(h) || !x.readPath(h):
+		return x.refuse(CodeBadRequest)
+	case x.g.draining.Load():
+		return x.refuse(CodeDraining)
+	}
+	if ok, wait := x.g.addresses.take(x.start, x.client); !ok {
+		x.refusal.RetryAfter = wait
+		return x.refuse(CodeAddressLimited)
+	}
+	if x.route = x.live.policy.Match(h.Host(), h.Method(), x.path); x.route == nil {
+		return x.refuse(CodeRouteUnknown)
+	}
+	if code := x.findCaller(); code != CodeNone {
+		return x.refuse(code)
+	}
+	if code := x.findTenant(); code != CodeNone {
+		return x.refuse(code)
+	}
+	x.semantic = x.live.policy.SemanticFor(x.route, x.caller, x.tag)
+	x.rule = x.live.policy.Choose(x.caller, x.route, x.semantic)
+	if declaredTooLarge(x.ctx, x.live.body.max) {
+		return x.refuse(CodeBodyTooLarge)
+	}
+	return true
+}
+
+// meter counts the request with its flow.
+func (x *exchange) meter() bool {
+	x.flow = x.g.scheduler.Meter(x.start, x.key(), x.caller.Terms(x.rule))
+	x.data = x.g.dataOf(x)
+	x.g.count(x.data)
+	return true
+}
+
+// admit reads a body that fits, and brings the request to a seat, through a wait if need be.
+func (x *exchange) admit() bool {
+	now := x.start
+	bytes := int64(requestOverhead)
+	if length := declaredLength(x.ctx); length != 0 {
+		// A full queue is told before the body is read, rate and wait after it.
+		if full, paid := x.g.scheduler.Full(now, x.flow, bytes+max(length, 0)); full {
+			x.item.OnTime, x.item.Verdict = paid, scheduler.QueueFull
+			return x.refuse(CodeQueueFull)
+		}
+		result, held := readBody(x.ctx, x.live.body)
+		if code := result.code(); code != CodeNone {
+			return x.refuse(code)
+		}
+		if result == bodyGone {
+			return x.gone()
+		}
+		bytes += held
+		now = time.Now()
+	}
+	it := &x.item
+	it.Flow, it.Bytes, it.MaxWait = x.flow, bytes, x.rule.MaxWait
+	if x.maxWait >= 0 && x.maxWait < it.MaxWait {
+		it.MaxWait, it.OwnWait = x.maxWait, true
+	}
+	verdict := x.g.scheduler.Arrive(now, it)
+	if verdict == scheduler.Waiting {
+		verdict = x.g.scheduler.Wait(it, watchHangup(x.ctx.Conn()))
+		x.waited = true
+		x.countWait()
+	}
+	switch verdict {
+	case scheduler.Granted:
+		x.holds.Store(true)
+		x.data.admitted.Add(1)
+		return true
+	case scheduler.Gone:
+		return x.gone()
+	}
+	return x.refuse(codeOf(verdict))
+}
+
+// requestOverhead is what a waiting request holds besides its body: its header and buffers.
+const requestOverhead = 8 << 10
+
+func codeOf(v scheduler.Verdict) Code {
+	return [...]Code{
+		scheduler.RateExceeded: CodeRateExceeded, scheduler.WaitTooLong: CodeWaitTooLong,
+		scheduler.WaitExpired: CodeWaitExpired, scheduler.QueueFull: CodeQueueFull,
+		scheduler.Displaced: CodeDisplaced, scheduler.TooManyInFlight: CodeTooManyInFlight,
+		scheduler.Draining: CodeDraining,
+	}[v]
+}
+
+// forward hands the request to its upstream, which settles it.
+func (x *exchange) forward() {
+	x.dress(&x.ctx.Request.Header)
+	x.forwarded = true
+	up := x.live.upstreams[x.route.Upstream]
+	res, answered := up.Forward(x.ctx, x, x.trusted)
+	if answered {
+		x.label(&x.ctx.Response.Header)
+		return
+	}
+	x.answerFailure(res)
+}

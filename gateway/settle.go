@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"time"
+
+	"tidegate/gateway/console"
+	"tidegate/gateway/upstream"
+	"tidegate/scheduler"
+)
+
+// settle counts a request's end and logs it, whichever way it ended.
+func (x *exchange) settle() {
+	now := time.Now()
+	series := x.g.nobody
+	if x.data != nil {
+		series = x.data.series
+	}
+	series.done(x.outcome, now.Sub(x.start))
+	if x.code != CodeNone {
+		series.refused(x.code.String())
+		x.g.keepRefusal(x, now)
+	}
+	if x.item.Breach() {
+		series.brokePromise()
+		x.g.breaches.Add(1)
+	}
+	if x.outcome == outcomeRefused && x.data != nil {
+		x.data.refused.Add(1)
+	}
+	if x.g.access.wants(x.outcome, now) {
+		x.log(now)
+	}
+}
+
+func (x *exchange) log(now time.Time) {
+	h := &x.ctx.Request.Header
+	e := accessEntry{
+		RequestID: string(x.requestID()), ClientRequestID: string(x.ownID), Key: x.keyHash, Tenant: string(x.tenant),
+		Method: string(h.Method()), Path: string(x.path), Status: x.ctx.Response.StatusCode(), Outcome: x.outcome,
+		Total: now.Sub(x.start), Seat: time.Duration(x.seatTime.Load()), Queue: x.item.Waited,
+		Bytes: x.result.Bytes, Target: x.result.Target, TraceID: string(x.trace.trace[:]),
+	}
+	if x.client.IsValid() {
+		e.Remote = x.client.String()
+	}
+	if x.caller != nil {
+		e.Caller = x.caller.ID
+	}
+	if x.route != nil {
+		e.Route = x.route.Name
+	}
+	if x.rule != nil {
+		e.Semantic, e.Rule = x.semantic.Name, x.rule.ID
+	}
+	if x.code != CodeNone {
+		e.Code, e.Status = x.code.String(), x.code.Status()
+	}
+	if x.item.Verdict == scheduler.Granted {
+		e.Band = x.item.Band.String()
+	}
+	if x.result.Reason != upstream.ReasonNone {
+		e.Reason = x.result.Reason.String()
+	} else if x.code == CodeBadRequest {
+		e.Reason = x.refusal.Detail
+	}
+	x.g.access.write(&e)
+}
+
+// keepRefusal puts a refusal among those that can be looked up.
+func (g *Gateway) keepRefusal(x *exchange, now time.Time) {
+	v := console.RefusalView{
+		Time: now, RequestID: string(x.requestID()), Code: x.code.String(),
+		RetryAfterMS: x.refusal.RetryAfter.Milliseconds(), WaitedMS: x.item.Waited.Milliseconds(),
+	}
+	if x.caller != nil {
+		v.Caller = x.caller.ID
+	}
+	if x.rule != nil {
+		v.Semantic, v.Rule = x.semantic.Name, x.rule.ID
+	}
+	g.refusals.add(v)
+}
