@@ -10,6 +10,8 @@ const (
 // scaleCells is the length of a scale in cells.
 func scaleCells(k int) int { return 2 << k }
 
+func scaleSeconds(k int) float64 { return float64(scaleCells(k)) * cellSeconds }
+
 // cells is the recent past of a flow: arrivals by 100 ms, and their sums over the newest 2, 4, 8 .. 64 of them.
 type cells struct {
 	ring     [ringCells]uint32

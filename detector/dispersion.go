@@ -18,10 +18,11 @@ type moments struct{ squares, events float32 } // of (a-b)^2, of a+b
 type dispersion struct {
 	known, held, fresh [scales]moments
 	phi                [scales]float32 // at least 1 and at least that of the next finer scale
+	variance           [scales]float64 // of a count, over what is expected of it: phi, and that the level is an estimate too
 }
 
 // learn takes the counts that ended with the newest cell.
-func (p *dispersion) learn(r *cells) {
+func (p *dispersion) learn(r *cells, seconds float64) {
 	for k := range scales {
 		n := uint32(scaleCells(k))
 		if r.ticks&(n-1) != 0 {
@@ -35,11 +36,11 @@ func (p *dispersion) learn(r *cells) {
 			p.fresh[k].events += float32(a) + float32(b)
 		}
 	}
-	p.turn() // each 64 cells, as the last scale ends
+	p.turn(seconds) // each 64 cells, as the last scale ends
 }
 
 // turn moves the differences on by one age.
-func (p *dispersion) turn() {
+func (p *dispersion) turn(seconds float64) {
 	for k := range scales {
 		known, old := &p.known[k], p.held[k]
 		p.held[k], p.fresh[k] = p.fresh[k], moments{}
@@ -49,13 +50,13 @@ func (p *dispersion) turn() {
 			known.events = known.events*keep + old.events
 		}
 	}
-	p.spread()
+	p.spread(seconds)
 }
 
 // settle makes all differences count at once: a flow that is not judged yet can excuse nothing.
-func (p *dispersion) settle() {
-	p.turn()
-	p.turn()
+func (p *dispersion) settle(seconds float64) {
+	p.turn(seconds)
+	p.turn(seconds)
 }
 
 // doubt cuts what a surge has brought to a little: its edges are no usual noise. But not to nothing: a flow that comes in batches is to become
@@ -68,11 +69,13 @@ func (p *dispersion) doubt() {
 	}
 }
 
-func (p *dispersion) spread() {
+// spread is called when what is known has changed; the level was learned in so many seconds.
+func (p *dispersion) spread(seconds float64) {
 	least := float32(1)
 	for k := range p.phi {
 		m := p.known[k]
 		least = max(least, min(mostDispersion, (m.squares+priorDispersion*priorEvents)/(m.events+priorEvents)))
 		p.phi[k] = least
+		p.variance[k] = float64(least) * (1 + scaleSeconds(k)/min(knownSeconds, max(cellSeconds, seconds)))
 	}
 }

@@ -21,6 +21,7 @@ type Flow struct {
 	cells      cells
 	dispersion dispersion
 	level      level
+	tide       tide
 	lately     level   // of a surge, while it lasts: what is the new normal if it lasts for Learn
 	stale      float64 // seconds in which nothing was learned and the level may have risen as a tide does
 	began, hot int64   // a surge's begin; when it last showed
@@ -33,7 +34,7 @@ type Flow struct {
 // NewFlow is a flow of which nothing is known.
 func NewFlow(now time.Time) Flow {
 	f := Flow{origin: now}
-	f.dispersion.spread()
+	f.dispersion.spread(0)
 	return f
 }
 
@@ -85,7 +86,7 @@ func (f *Flow) push(arrivals int64) {
 		if f.cells.ticks&(ringCells-1) == 0 && f.Surging() {
 			f.dispersion.doubt()
 		}
-		f.dispersion.learn(&f.cells)
+		f.dispersion.learn(&f.cells, f.level.seconds)
 	}
 	if f.Surging() {
 		f.cells.valid = min(f.cells.valid+1, ringCells)
@@ -142,11 +143,11 @@ func (f *Flow) decide(c *Config) Verdict {
 			return None
 		}
 		f.state = Calm
-		f.dispersion.settle()
+		f.dispersion.settle(f.level.seconds)
 		return None
 	case Calm, Rising:
 		var since int
-		f.score, since = f.judge(c, scales)
+		f.score, since = f.judge(c, scales, math.Inf(1))
 		switch {
 		case f.score >= threshold && f.Rate() >= c.MinRate:
 			f.state = Surge
@@ -170,7 +171,7 @@ func (f *Flow) decide(c *Config) Verdict {
 func (f *Flow) decideSurge(c *Config) Verdict {
 	rate := f.Rate()
 	f.peak = max(f.peak, rate)
-	f.score, _ = f.judge(c, hotScales)
+	f.score, _ = f.judge(c, hotScales, threshold/2)
 	if f.score > 0 && rate >= 0.8*c.MinRate {
 		f.state, f.hot = Surge, f.end
 	} else {

@@ -1,7 +1,5 @@
 package detector
 
-import "math"
-
 const (
 	shortSeconds  = 8  // time constant of the recent level
 	longSeconds   = 64 // and of the longer one
@@ -30,17 +28,12 @@ func (l *level) learn(cell uint32) {
 	l.long += (rate - l.long) * share
 }
 
-// now is the short level brought forward by its own lag along the trend that it shows against the long one, within none
-// and the fastest tide.
-func (l *level) now(tide float64) float64 {
+// now is the short level brought forward by its own lag along the trend that it shows against the long one, within none and
+// the growth that the fastest tide has in that lag.
+func (l *level) now(growth float64) float64 {
 	trend := (l.short - l.long) * (shortSeconds / (longSeconds - shortSeconds))
-	return l.short + min(max(0, trend), l.short*(growth(tide*shortSeconds)-1))
-}
-
-// growth is e^x for x of at least 0: for the small ones, which is nearly all, by its series.
-func growth(x float64) float64 {
-	if x < 0.25 {
-		return 1 + x*(1+x*(0.5+x*(1./6)))
+	if trend <= 0 {
+		return l.short
 	}
-	return math.Exp(min(x, 50))
+	return min(l.short+trend, l.short*growth)
 }

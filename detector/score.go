@@ -1,49 +1,72 @@
 package detector
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // threshold is the score at which a flow has burst; see the package's text for what it means in false alarms.
-const threshold = 14
+const threshold = 12
 
-// judge is the evidence, in nats, that the flow has burst within the newest cells, and since how many of them. It looks at the
-// scales below most. Evidence below half of the threshold is given as 0.
-func (f *Flow) judge(c *Config, most int) (score float64, since int) {
-	tide := math.Ln2 / c.Rise.Seconds()
-	recent := f.level.now(tide)
+// tide is what the fastest tide may add, for the Rise that it was reckoned for.
+type tide struct {
+	rise    time.Duration
+	perSec  float64         // ln 2/rise
+	short   float64         // growth over the lag of the short mean
+	reached [scales]float64 // growth from where the level was learned, 6.4 s ago, to the middle of a scale
+}
+
+func (t *tide) reckon(rise time.Duration) {
+	t.rise, t.perSec = rise, math.Ln2/rise.Seconds()
+	t.short = math.Exp(min(most, t.perSec*shortSeconds))
+	for k := range t.reached {
+		t.reached[k] = math.Exp(min(most, t.perSec*(ringSeconds-scaleSeconds(k)/2)))
+	}
+}
+
+const most = 50 // as an exponent: beyond it there is no difference
+
+// judge is the evidence, in nats, that the flow has burst within its newest cells, and since how many of them. It looks at the
+// finest scales, and goes no further once it has enough. Evidence below half of the threshold is given as 0.
+func (f *Flow) judge(c *Config, finest int, enough float64) (score float64, since int) {
+	if f.tide.rise != c.Rise {
+		f.tide.reckon(c.Rise)
+	}
+	recent := f.level.now(f.tide.short)
 	long := max(f.level.long, leastExpected)
 	if f.stale > 0 {
-		stale := growth(min(tide*f.stale, math.Ln2))
+		stale := math.Exp(min(f.tide.perSec*f.stale, math.Ln2))
 		recent *= stale
 		long *= stale
 	}
 	f.expected = max(recent, long)
-	for k := range most {
+	for k := range finest {
 		n := scaleCells(k)
 		if n > int(f.cells.valid) {
 			break
 		}
-		seconds := float64(n) * cellSeconds
-		// A tide may have risen from where the level was learned to the middle of this scale.
-		rate := max(long, recent*growth(tide*(ringSeconds-seconds/2)))
-		expected := rate * seconds
+		rate := recent * f.tide.reached[k]
+		if rate < long {
+			rate = long
+		}
+		expected := rate * scaleSeconds(k)
 		over := float64(f.cells.sums[k]) - expected
-		if over <= 0 {
+		// x^2/2 is above what follows for any x: no need to ask where it does not suffice. One comparison, mostly false.
+		if over*math.Abs(over) < threshold*expected*f.dispersion.variance[k] {
 			continue
 		}
-		// The level is an estimate too, about as good as a count over so many seconds.
-		variance := float64(f.dispersion.phi[k]) * (1 + seconds/min(knownSeconds, f.level.seconds))
-		if over*over < threshold*expected*variance { // x^2/2 is above what follows for any x: no need to ask
-			continue
-		}
-		if s := f.evidence(c.Ratio, k, expected) / variance; s >= threshold/2 && s > score {
-			score, since = s, n
+		s := f.evidence(c.Ratio, k, expected) / f.dispersion.variance[k]
+		if s >= threshold/2 && s > score {
+			if score, since = s, n; score >= enough {
+				break
+			}
 		}
 	}
 	return score, since
 }
 
-// evidence is the log-likelihood ratio of the best rise by ratio or more against none, for the cells of scale k. The fullest cell is
-// taken to be as expected: what lasts shows in the others too.
+// evidence is the log-likelihood ratio of the best rise by ratio or more against none, for the cells of scale k. The fullest
+// cell is taken to be as expected: what lasts shows in the others too.
 func (f *Flow) evidence(ratio float64, k int, expected float64) float64 {
 	n := scaleCells(k)
 	sum := float64(f.cells.sums[k]) - float64(f.cells.largest(n)) + expected/float64(n)
