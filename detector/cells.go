@@ -1,0 +1,68 @@
+package detector
+
+const (
+	cellSeconds = 0.1
+	ringCells   = 64 // 6.4 s
+	ringSeconds = ringCells * cellSeconds
+	scales      = 6 // of 2, 4, 8 .. 64 cells: the lengths of what may be the beginning of a surge
+)
+
+// scaleCells is the length of a scale in cells.
+func scaleCells(k int) int { return 2 << k }
+
+func scaleSeconds(k int) float64 { return float64(scaleCells(k)) * cellSeconds }
+
+// cells is the recent past of a flow: arrivals by 100 ms, and their sums over the newest 2, 4, 8 .. 64 of them.
+type cells struct {
+	ring     [ringCells]uint32
+	sums     [scales]uint32
+	window   uint32 // sum over the newest windowN
+	windowN  uint8
+	newest   uint8
+	valid    uint8  // how many of the newest may be judged and learned: a gap or a surge makes the older ones void
+	zeros    uint32 // how many of the newest were empty
+	previous [scales]uint32
+	ticks    uint32 // cells since the last gap
+}
+
+// back is the cell that is n older than the newest, n below ringCells.
+func (r *cells) back(n int) uint32 { return r.ring[(int(r.newest)-n)&(ringCells-1)] }
+
+// push adds a cell and gives the one that falls out of the ring.
+func (r *cells) push(c uint32) (oldest uint32) {
+	for k := range r.sums {
+		r.sums[k] += c - r.back(scaleCells(k)-1)
+	}
+	if r.windowN > 0 {
+		r.window += c - r.back(int(r.windowN)-1)
+	}
+	r.newest = (r.newest + 1) & (ringCells - 1)
+	oldest = r.ring[r.newest]
+	r.ring[r.newest] = c
+	r.ticks++
+	if c == 0 {
+		r.zeros++
+	} else {
+		r.zeros = 0
+	}
+	return oldest
+}
+
+// observe sets the length of the window, 1 to ringCells.
+func (r *cells) observe(n uint8) {
+	r.windowN, r.window = n, 0
+	for i := range int(n) {
+		r.window += r.back(i)
+	}
+}
+
+// clear forgets all cells: what came before is of another time.
+func (r *cells) clear() { *r = cells{windowN: r.windowN} }
+
+// largest is the fullest of the newest n cells.
+func (r *cells) largest(n int) (most uint32) {
+	for i := range n {
+		most = max(most, r.back(i))
+	}
+	return most
+}

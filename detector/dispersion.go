@@ -1,0 +1,81 @@
+package detector
+
+const (
+	priorDispersion = 2  // assumed of a flow that is not known yet
+	priorEvents     = 20 // and worth as much as so many arrivals
+	mostDispersion  = 1e6
+	clip            = 16 // times what was expected: the most that the edges of a surge count for
+)
+
+// moments are sums over the differences of neighbouring counts a and b at one scale.
+type moments struct{ squares, events float32 } // of (a-b)^2, of a+b
+
+// dispersion is how many times larger than Poisson's the variance of a flow's counts is, at each scale, from the
+// differences of neighbouring counts (Allan's variance): a slow trend leaves them alone. As a ratio of sums it gives a
+// steady flow 1 at any level, and each arrival the same weight.
+//
+// What is being judged must not yet excuse itself, so differences count only once they are 6.4 to 12.8 s old.
+type dispersion struct {
+	known, held, fresh [scales]moments
+	phi                [scales]float32 // at least 1 and at least that of the next finer scale
+	variance           [scales]float64 // of a count, over what is expected of it: phi, and that the level is an estimate too
+}
+
+// learn takes the counts that ended with the newest cell.
+func (p *dispersion) learn(r *cells, seconds float64) {
+	for k := range scales {
+		n := uint32(scaleCells(k))
+		if r.ticks&(n-1) != 0 {
+			return
+		}
+		a, b := r.previous[k], r.sums[k]
+		r.previous[k] = b
+		if r.ticks >= 2*n {
+			diff := float32(b) - float32(a)
+			p.fresh[k].squares += diff * diff
+			p.fresh[k].events += float32(a) + float32(b)
+		}
+	}
+	p.turn(seconds) // each 64 cells, as the last scale ends
+}
+
+// turn moves the differences on by one age.
+func (p *dispersion) turn(seconds float64) {
+	for k := range scales {
+		known, old := &p.known[k], p.held[k]
+		p.held[k], p.fresh[k] = p.fresh[k], moments{}
+		if old.events > 0 {
+			const keep = 1 - 1./64 // about 410 s
+			known.squares = known.squares*keep + old.squares
+			known.events = known.events*keep + old.events
+		}
+	}
+	p.spread(seconds)
+}
+
+// settle makes all differences count at once: a flow that is not judged yet can excuse nothing.
+func (p *dispersion) settle(seconds float64) {
+	p.turn(seconds)
+	p.turn(seconds)
+}
+
+// doubt cuts what a surge has brought to a little: its edges are no usual noise. But not to nothing: a flow that comes in batches is to become
+// known as such.
+func (p *dispersion) doubt() {
+	for k := range scales {
+		for _, m := range []*moments{&p.held[k], &p.fresh[k]} {
+			m.squares = min(m.squares, clip*p.phi[k]*m.events)
+		}
+	}
+}
+
+// spread is called when what is known has changed; the level was learned in so many seconds.
+func (p *dispersion) spread(seconds float64) {
+	least := float32(1)
+	for k := range p.phi {
+		m := p.known[k]
+		least = max(least, min(mostDispersion, (m.squares+priorDispersion*priorEvents)/(m.events+priorEvents)))
+		p.phi[k] = least
+		p.variance[k] = float64(least) * (1 + scaleSeconds(k)/min(knownSeconds, max(cellSeconds, seconds)))
+	}
+}

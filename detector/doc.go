@@ -1,0 +1,2 @@
+// Package detector tells the tide from the flood.
+package detector

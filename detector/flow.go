@@ -1,0 +1,221 @@
+package detector
+
+import (
+	"math"
+	"time"
+)
+
+const (
+	cell      = 100 * time.Millisecond
+	early     = cell / 10 // a step this near the end of a cell ends it
+	hotScales = 4         // 0.2 to 1.6 s: by these a surge is seen to go on
+)
+
+// Flow is what the detector knows of one flow: about half a KiB, without pointers but the time zone's. Make it with NewFlow, use
+// it by pointer from then on. Not safe for concurrent use.
+type Flow struct {
+	origin     time.Time // moments are kept as ns since it
+	end        int64     // of the newest whole cell
+	last       int64     // the last step
+	partial    int64     // arrivals since end
+	cells      cells
+	dispersion dispersion
+	level      level
+	tide       tide
+	lately     level   // of a surge, while it lasts: what is the new normal if it lasts for Learn
+	stale      float64 // seconds in which nothing was learned and the level may have risen as a tide does
+	began, hot int64   // a surge's begin; when it last showed
+	expected   float64
+	score      float64
+	peak       float64
+	state      State
+}
+
+// NewFlow is a flow of which nothing is known.
+func NewFlow(now time.Time) Flow {
+	f := Flow{origin: now}
+	f.dispersion.spread(0)
+	return f
+}
+
+// Step tells the arrivals since the last step and is called about every 100 ms while the flow is not quiet. Moments between two
+// cells and moments a little before the last one are fine; a gap is neither silence nor a surge.
+func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
+	at := int64(now.Sub(f.origin))
+	if n := windowCells(c.Window); n != f.cells.windowN {
+		f.cells.observe(n)
+	}
+	if f.last == 0 {
+		f.end = at // the cells fall in with the caller's steps
+	}
+	if at < f.last-int64(time.Second) {
+		f.shift(at - f.last)
+	}
+	at = max(at, f.last)
+	whole := (at + int64(early) - f.end) / int64(cell)
+	switch {
+	case whole == 0:
+		f.partial += arrivals
+		f.last = at
+		return None
+	case whole > ringCells:
+		return f.gap(c, at)
+	}
+	// What came after the end of the newest cell is not known apart: it is taken to be spread over the step.
+	end := f.end + whole*int64(cell)
+	rest := int64(0)
+	if over := at - end; over > int64(early) {
+		rest = int64(float64(arrivals) * float64(over) / float64(at-f.last))
+	}
+	arrivals -= rest
+	for i := range whole {
+		share := arrivals / (whole - i)
+		arrivals -= share
+		f.push(share + f.partial)
+		f.partial = 0
+	}
+	f.end, f.last, f.partial = end, at, rest
+	return f.decide(c)
+}
+
+// push adds a whole cell, and learns the one that falls out of the ring if it is to be learned.
+func (f *Flow) push(arrivals int64) {
+	count := uint32(min(arrivals, math.MaxUint32/ringCells))
+	oldest := f.cells.push(count)
+	if f.cells.ticks&1 == 0 {
+		if f.cells.ticks&(ringCells-1) == 0 && f.Surging() {
+			f.dispersion.doubt()
+		}
+		f.dispersion.learn(&f.cells, f.level.seconds)
+	}
+	if f.Surging() {
+		f.cells.valid = min(f.cells.valid+1, ringCells)
+		f.lately.learn(count)
+		return
+	}
+	if f.silent() {
+		f.settleSilence()
+		return
+	}
+	if f.state == Learning {
+		f.level.learn(count)
+		return
+	}
+	if f.cells.valid == ringCells {
+		f.learn(oldest)
+	} else {
+		f.cells.valid++
+	}
+}
+
+func (f *Flow) learn(cell uint32) {
+	f.level.learn(cell)
+	f.stale = max(0, f.stale-4*cellSeconds)
+}
+
+// silent says that the flow has stopped: empty cells for a second, and for ten times as long as it usually takes
+// between two arrivals.
+func (f *Flow) silent() bool {
+	if f.cells.zeros < uint32(time.Second/cell) {
+		return false
+	}
+	if f.state == Learning {
+		return true
+	}
+	return float64(f.cells.zeros)*cellSeconds*f.level.long > 10 || f.cells.zeros > 10*ringCells
+}
+
+// settleSilence learns what came before the silence, and then nothing: a flow that stops has not become slow.
+func (f *Flow) settleSilence() {
+	empty := int(min(f.cells.zeros, ringCells))
+	for i := int(f.cells.valid) - 1; i >= empty; i-- {
+		f.learn(f.cells.back(i))
+	}
+	f.cells.valid = 0
+	f.stale += cellSeconds
+}
+
+// decide moves the flow between its states.
+func (f *Flow) decide(c *Config) Verdict {
+	switch f.state {
+	case Learning:
+		if f.level.seconds < learnSeconds-cellSeconds/2 {
+			return None
+		}
+		f.state = Calm
+		f.dispersion.settle(f.level.seconds)
+		return None
+	case Calm, Rising:
+		var since int
+		f.score, since = f.judge(c, scales, math.Inf(1))
+		switch {
+		case f.score >= threshold && f.Rate() >= c.MinRate:
+			f.state = Surge
+			f.began, f.hot = f.end-int64(since)*int64(cell), f.end
+			f.peak = f.Rate()
+			f.lately = level{}
+			f.dispersion.doubt()
+			return SurgeBegan
+		case f.score > 0:
+			f.state = Rising
+		default:
+			f.state = Calm
+		}
+		return None
+	default:
+		return f.decideSurge(c)
+	}
+}
+
+// decideSurge ends a surge that has been calm for Hold, or has lasted for Learn.
+func (f *Flow) decideSurge(c *Config) Verdict {
+	rate := f.Rate()
+	f.peak = max(f.peak, rate)
+	f.score, _ = f.judge(c, hotScales, threshold/2)
+	if f.score > 0 && rate >= 0.8*c.MinRate {
+		f.state, f.hot = Surge, f.end
+	} else {
+		f.state = Cooling
+	}
+	if f.end-f.began >= int64(c.Learn) {
+		f.level = level{f.lately.long, f.lately.long, f.lately.seconds}
+		return f.calm(ringCells)
+	}
+	mean := float64(f.cells.sums[scales-1]) / ringSeconds
+	calm := max((1+c.Ratio)/2*f.expected, 0.8*c.MinRate)
+	if f.end-f.hot >= int64(c.Hold) && mean < calm {
+		return f.calm(int((f.end - f.hot) / int64(cell)))
+	}
+	return None
+}
+
+// calm ends the surge; the newest cells may be judged and learned.
+func (f *Flow) calm(newest int) Verdict {
+	f.state, f.score = Calm, 0
+	f.cells.valid = uint8(min(newest, ringCells))
+	return SurgeEnded
+}
+
+// gap goes on after so long without a step that the cells say nothing of now: what came in it is neither silence nor a surge,
+// and the level is still the best guess, but may have risen as far as a tide can.
+func (f *Flow) gap(c *Config, at int64) Verdict {
+	f.stale += time.Duration(at - f.end).Seconds()
+	f.end, f.last, f.partial = at, at, 0
+	f.cells.clear()
+	if f.Surging() && at-f.hot >= int64(c.Hold) {
+		return f.calm(0)
+	}
+	return None
+}
+
+// shift follows a clock that was set back: all moments kept move with it.
+func (f *Flow) shift(by int64) {
+	f.end += by
+	f.last += by
+	f.began += by
+	f.hot += by
+}
+
+func windowCells(window time.Duration) uint8 {
+	return uint8(min(max(1, (window+cell/2)/cell), ringCells))
+}
