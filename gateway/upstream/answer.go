@@ -59,7 +59,7 @@ func (k *call) answer(c *conn) (Result, bool) {
 	s := newStream(k, c, keep, length, res)
 	size := max(length, -1)
 	switch {
-	case length > 0 && length <= k.u.opts.AnswerBuffer && !events, length < 0 && !k.http11:
+	case length > 0 && length <= k.f.opts.AnswerBuffer && !events, length < 0 && !k.http11:
 		if err := s.hold(); err != nil {
 			s.discard()
 			return k.broken(c, err)
@@ -91,7 +91,7 @@ func (k *call) broken(c *conn, err error) (Result, bool) {
 	res.Status = k.ctx.Response.StatusCode()
 	k.t.leave(c, false)
 	k.t.works(false)
-	k.u.failed(k.t, res.Reason)
+	k.f.failed(k.t, res.Reason)
 	return k.fail(res), false
 }
 

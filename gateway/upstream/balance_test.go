@@ -131,7 +131,7 @@ func TestAReloadKeepsConnectionsAndCounts(t *testing.T) {
 		}
 		only := func(urls ...string) {
 			t.Helper()
-			if err := r.up.Update(upstreamConfig(urls...)); err != nil {
+			if err := r.up.Update(upstreamConfig(urls...), r.up.fleet.Load().opts); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -161,7 +161,7 @@ func TestAReloadKeepsConnectionsAndCounts(t *testing.T) {
 		}
 
 		// A reload that is wrong changes nothing.
-		if err := r.up.Update(upstreamConfig("http://a", "ftp://b")); err == nil {
+		if err := r.up.Update(upstreamConfig("http://a", "ftp://b"), r.up.fleet.Load().opts); err == nil {
 			t.Error("a wrong target was taken")
 		}
 		want("a")
@@ -176,7 +176,7 @@ func TestAReloadOfTheSameKeepsTheConnection(t *testing.T) {
 			if _, _, err := r.get(simpleGet); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.up.Update(upstreamConfig("http://a")); err != nil {
+			if err := r.up.Update(upstreamConfig("http://a"), r.up.fleet.Load().opts); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -29,7 +29,7 @@ func (k *call) sendStream(c *conn) error {
 
 	src := source{
 		r: k.stream, ctx: k.ctx, e: e, started: now(),
-		stall: k.u.opts.BodyStall, rate: k.u.opts.MinBodyRate,
+		stall: k.f.opts.BodyStall, rate: k.f.opts.MinBodyRate,
 	}
 	err := pour(c, &src, k.ctx.Request.Header.ContentLength())
 	switch {

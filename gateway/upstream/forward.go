@@ -25,7 +25,6 @@ var (
 
 // call is one request on its way. It lives on the stack of Forward.
 type call struct {
-	u       *Upstream
 	f       *fleet
 	ctx     *fasthttp.RequestCtx
 	x       Exchange
@@ -50,7 +49,7 @@ type call struct {
 func (u *Upstream) Forward(ctx *fasthttp.RequestCtx, x Exchange, trusted bool) (res Result, answered bool) {
 	h := &ctx.Request.Header
 	k := call{
-		u: u, f: u.fleet.Load(), ctx: ctx, x: x, trusted: trusted,
+		f: u.fleet.Load(), ctx: ctx, x: x, trusted: trusted,
 		http11: h.IsHTTP11(),
 		safe:   h.IsGet() || h.IsHead() || h.IsOptions() || h.IsTrace(),
 	}
@@ -86,7 +85,7 @@ func (k *call) attempts(at int) (Result, bool) {
 		if err != nil {
 			k.t.inFlight.Add(-1)
 			k.t.works(false)
-			k.u.failed(k.t, ReasonDial)
+			k.f.failed(k.t, ReasonDial)
 			if refused++; refused == n {
 				return k.fail(Result{Outcome: NoUpstream, Reason: ReasonDial, Err: fmt.Errorf("%w: %w", errRefused, err)}), false
 			}
@@ -110,7 +109,7 @@ func (k *call) attempts(at int) (Result, bool) {
 			k.t.works(false)
 		}
 		if res.Outcome != BodyError {
-			k.u.failed(k.t, res.Reason)
+			k.f.failed(k.t, res.Reason)
 		}
 		if !again {
 			return k.fail(res), false

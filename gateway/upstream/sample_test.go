@@ -17,7 +17,7 @@ func sampleRig(t *testing.T, o SampleOptions) (*rig, *Sample) {
 	r := newRig(t, Options{Sample: s}, map[string]targetFunc{"a": nil})
 	c := upstreamConfig()
 	c.Targets = []config.Target{{URL: SampleURL, Weight: 1}}
-	if err := r.up.Update(c); err != nil {
+	if err := r.up.Update(c, r.up.fleet.Load().opts); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
@@ -118,7 +118,7 @@ func TestAnUpstreamMakesASampleWhenItNeedsOne(t *testing.T) {
 		r := newRig(t, Options{}, map[string]targetFunc{"a": nil})
 		c := upstreamConfig()
 		c.Targets = []config.Target{{URL: SampleURL}}
-		if err := r.up.Update(c); err != nil {
+		if err := r.up.Update(c, r.up.fleet.Load().opts); err != nil {
 			t.Fatal(err)
 		}
 		if resp, _, err := r.get(simpleGet); err != nil || resp.StatusCode != 200 {

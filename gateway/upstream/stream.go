@@ -29,7 +29,7 @@ var errClosed = errors.New("the answer's stream is closed")
 // server's, which is in WriteTo and then CloseWithError. A block is filled by the one and written by
 // the other without the lock: the lock guards the bounds, from and to, and they use different parts.
 type stream struct {
-	u          *Upstream
+	f          *fleet
 	ctx        *fasthttp.RequestCtx
 	x          Exchange
 	t          *target
@@ -57,8 +57,8 @@ type stream struct {
 
 func newStream(k *call, c *conn, keep bool, length int, res Result) *stream {
 	s := &stream{
-		u: k.u, ctx: k.ctx, x: k.x, t: k.t, c: c, keep: keep, res: res,
-		limit: k.u.opts.AnswerBuffer, writeStall: k.u.opts.WriteStall,
+		f: k.f, ctx: k.ctx, x: k.x, t: k.t, c: c, keep: keep, res: res,
+		limit: k.f.opts.AnswerBuffer, writeStall: k.f.opts.WriteStall,
 		body: body{br: c.br},
 	}
 	s.changed.L = &s.mu
@@ -146,7 +146,7 @@ func (s *stream) pump() {
 	s.t.leave(s.c, s.keep && err == io.EOF && !closed)
 	if res.Outcome == UpstreamError || res.Outcome == UpstreamTimeout {
 		s.t.works(false)
-		s.u.failed(s.t, res.Reason)
+		s.f.failed(s.t, res.Reason)
 	}
 	res.Bytes = n
 	s.x.SeatDone(res)

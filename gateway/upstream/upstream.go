@@ -45,7 +45,6 @@ type Options struct {
 // concurrent use.
 type Upstream struct {
 	name  string
-	opts  Options
 	fleet atomic.Pointer[fleet]
 
 	mu        sync.Mutex // held by Update and Close
@@ -55,6 +54,7 @@ type Upstream struct {
 // fleet is one configuration of an upstream: immutable, swapped as a whole. The targets in it live on
 // from one to the next.
 type fleet struct {
+	opts     Options
 	targets  []*target
 	balance  balance
 	timeout  time.Duration // to the first byte of an answer
@@ -69,6 +69,15 @@ type fleet struct {
 // New makes the upstream that c describes. It connects to nothing yet. The error names the target or
 // key that cannot be used.
 func New(c config.Upstream, o Options) (*Upstream, error) {
+	u := &Upstream{name: c.Name}
+	if err := u.Update(c, o); err != nil {
+		return nil, err
+	}
+	return u, nil
+}
+
+// withDefaults fills in what o leaves open.
+func (o Options) withDefaults() Options {
 	if o.AnswerBuffer <= 0 {
 		o.AnswerBuffer = defaultAnswerBuffer
 	}
@@ -85,17 +94,14 @@ func New(c config.Upstream, o Options) (*Upstream, error) {
 	if o.Dial == nil {
 		o.Dial = dialTCP
 	}
-	u := &Upstream{name: c.Name, opts: o}
-	if err := u.Update(c); err != nil {
-		return nil, err
-	}
-	return u, nil
+	return o
 }
 
-// Update takes a new configuration. A target whose URL is still there keeps its connections and its
+// Update takes a new configuration and new options, of which Dial and Sample count for new targets only. A target whose URL is still there keeps its connections and its
 // count; one that is gone finishes what it has in flight and keeps no connection after it. On an
 // error nothing has changed.
-func (u *Upstream) Update(c config.Upstream) error {
+func (u *Upstream) Update(c config.Upstream, o Options) error {
+	o = o.withDefaults()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	old := u.fleet.Load()
@@ -107,7 +113,7 @@ func (u *Upstream) Update(c config.Upstream) error {
 	}
 	next := &fleet{
 		timeout: c.Timeout.Duration, stall: c.StallTimeout.Duration, connect: c.ConnectTimeout.Duration,
-		retries: c.Retries,
+		retries: c.Retries, opts: o,
 	}
 	if err := next.setBalance(c); err != nil {
 		return err
@@ -117,7 +123,7 @@ func (u *Upstream) Update(c config.Upstream) error {
 			next.targets = append(next.targets, t)
 			continue
 		}
-		t, err := u.newTarget(ct.URL)
+		t, err := u.newTarget(ct.URL, &o)
 		if err != nil {
 			return fmt.Errorf("cannot use target %q of upstream %q: %w", ct.URL, c.Name, err)
 		}
@@ -144,9 +150,9 @@ func (f *fleet) has(t *target) bool {
 	return false
 }
 
-func (u *Upstream) newTarget(raw string) (*target, error) {
+func (u *Upstream) newTarget(raw string, o *Options) (*target, error) {
 	if raw == SampleURL {
-		s := u.opts.Sample
+		s := o.Sample
 		if s == nil {
 			if u.ownSample == nil {
 				u.ownSample = NewSample(SampleOptions{})
@@ -154,13 +160,13 @@ func (u *Upstream) newTarget(raw string) (*target, error) {
 			s = u.ownSample
 		}
 		dial := func(string, time.Duration) (net.Conn, error) { return s.Dial() }
-		return &target{url: raw, addr: "sample", authority: "sample", dial: dial, maxIdle: u.opts.Seats}, nil
+		return &target{url: raw, addr: "sample", authority: "sample", dial: dial, maxIdle: o.Seats}, nil
 	}
 	address, authority, err := parseTarget(raw)
 	if err != nil {
 		return nil, err
 	}
-	return &target{url: raw, addr: address, authority: authority, dial: u.opts.Dial, maxIdle: u.opts.Seats}, nil
+	return &target{url: raw, addr: address, authority: authority, dial: o.Dial, maxIdle: o.Seats}, nil
 }
 
 // parseTarget splits http://host[:port] into the address to connect to and the authority, which is
@@ -220,8 +226,8 @@ func (u *Upstream) Targets() []TargetState {
 	return states
 }
 
-func (u *Upstream) failed(t *target, r Reason) {
-	if u.opts.Failed != nil {
-		u.opts.Failed(t.url, r)
+func (f *fleet) failed(t *target, r Reason) {
+	if f.opts.Failed != nil {
+		f.opts.Failed(t.url, r)
 	}
 }

@@ -1,0 +1,204 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"go.uber.org/zap"
+
+	"tidegate/gateway/config"
+	"tidegate/gateway/console"
+	"tidegate/gateway/policy"
+	"tidegate/gateway/upstream"
+	"tidegate/scheduler"
+)
+
+// Gateway is one running gateway. Make it with New, run it with Run.
+type Gateway struct {
+	options Options
+	began   time.Time
+
+	live      atomic.Pointer[live]
+	names     policy.Names
+	scheduler *scheduler.Scheduler
+	sample    *upstream.Sample
+	edge      *edge
+	console   *console.Console
+
+	ids       *requestIDs
+	bodies    *bodyMemory
+	addresses *addressLimit
+	watched   watched
+	refusals  *ring[console.RefusalView]
+	breaches  atomic.Uint64 // promises broken
+
+	telemetry *telemetry
+	nobody    *flowSeries // of requests that are refused before their caller is known
+	logs      *logs
+	access    *accessLog
+
+	draining atomic.Bool  // no new work
+	unready  atomic.Bool  // /readyz says no
+	active   atomic.Int64 // requests under way
+
+	loading   sync.Mutex   // one load at a time
+	loadError atomic.Value // string: why the newest configuration was not taken, or what it needs
+}
+
+// Options is what a gateway is made of besides its configuration.
+type Options struct {
+	Path    string                                  // of the config file
+	Environ []string                                // for TIDEGATE__ variables
+	Version string                                  // of the program
+	Log     *zap.Logger                             // instead of standard error; for tests
+	Listen  func(addr string) (net.Listener, error) // instead of TCP; for tests
+	Started func(data, admin net.Addr)              // both listeners are open
+}
+
+// New makes a gateway of a configuration. It opens nothing yet.
+func New(c *config.Config, o Options) (*Gateway, error) {
+	log, err := newLogs(c.Log)
+	if err != nil {
+		return nil, err
+	}
+	if o.Log != nil {
+		log.Logger = o.Log
+	}
+	if o.Listen == nil {
+		o.Listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
+	}
+	g := &Gateway{
+		options:   o,
+		began:     time.Now(),
+		ids:       newRequestIDs(),
+		bodies:    newBodyMemory(int64(c.Server.MaxBodyMemory)),
+		addresses: newAddressLimit(c.Server.RatePerIP),
+		refusals:  newRing[console.RefusalView](c.Limits.RefusalsKept),
+		logs:      log,
+		access:    newAccessLog(log.Logger, c.Log),
+		sample:    upstream.NewSample(upstream.SampleOptions{}),
+	}
+	g.watched.on = make(map[*flowData]int)
+	g.loadError.Store("")
+	g.telemetry = newTelemetry(o.Version, c.Metrics.MaxCallers, g.gauges)
+	g.nobody = g.telemetry.flow("", "")
+	if err := g.load(c); err != nil {
+		g.sample.Close()
+		return nil, err
+	}
+	g.telemetry.loaded(true, time.Now())
+	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
+	g.console = console.New(console.Options{
+		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
+		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,
+	})
+	return g, nil
+}
+
+// start makes the scheduler at the first load.
+func (g *Gateway) start(s scheduler.Setup) { g.scheduler = scheduler.New(s) }
+
+// Run serves until ctx ends, then drains: it takes no new work, tells those who wait, and returns when
+// the last answer is written or drain_timeout has passed.
+func (g *Gateway) Run(ctx context.Context) error {
+	c := g.live.Load().config
+	data, err := g.options.Listen(c.Server.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen at server.listen = %q: %w", c.Server.Listen, err)
+	}
+	defer data.Close()
+	admin, err := g.options.Listen(c.Admin.Listen)
+	if err != nil {
+		return fmt.Errorf("cannot listen at admin.listen = %q: %w", c.Admin.Listen, err)
+	}
+	defer admin.Close()
+	g.logs.Info("listening", zap.String("data", data.Addr().String()), zap.String("admin", admin.Addr().String()), zap.String("version", g.options.Version))
+	if g.options.Started != nil {
+		g.options.Started(data.Addr(), admin.Addr())
+	}
+
+	beside, stop := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { g.detect(beside) })
+	if g.options.Path != "" {
+		running.Go(func() { g.watch(beside) })
+	}
+	failed := make(chan error, 2)
+	go func() { failed <- g.edge.serve(data) }()
+	go func() { failed <- g.console.Serve(admin) }()
+	g.warnOverPromise()
+
+	select {
+	case <-ctx.Done():
+		err = nil
+	case err = <-failed:
+		if err == nil {
+			err = errors.New("a listener was closed")
+		}
+		err = fmt.Errorf("cannot go on serving: %w", err)
+	}
+	g.drain(data)
+	stop()
+	running.Wait()
+	if shut := g.console.Shutdown(); shut != nil && err == nil {
+		g.logs.Warn("shutdown", zap.Error(shut))
+	}
+	for _, u := range g.live.Load().upstreams {
+		u.Close()
+	}
+	g.sample.Close()
+	return err
+}
+
+// drain ends the data plane: first ready says no while traffic still flows, then no new work is taken
+// and those who wait are told, then what is in flight may end.
+func (g *Gateway) drain(data net.Listener) {
+	c := g.live.Load().config.Server
+	g.unready.Store(true)
+	g.logs.Info("draining", zap.Int64("in_flight", g.active.Load()), zap.Stringer("drain_delay", c.DrainDelay), zap.Stringer("drain_timeout", c.DrainTimeout))
+	if c.DrainDelay.Duration > 0 {
+		time.Sleep(c.DrainDelay.Duration)
+	}
+	g.draining.Store(true)
+	g.scheduler.Drain()
+	_ = data.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), c.DrainTimeout.Duration)
+	defer cancel()
+	if err := g.edge.server.ShutdownWithContext(ctx); err != nil {
+		g.logs.Warn("drained", zap.Int64("cut", g.active.Load()), zap.Error(err))
+		return
+	}
+	g.logs.Info("drained", zap.Int64("cut", 0))
+}
+
+func (g *Gateway) ready() (bool, string) {
+	if g.unready.Load() {
+		return false, "shutting down"
+	}
+	return true, ""
+}
+
+// refuseEarly answers what never became a request: a header that could not be read.
+func (g *Gateway) refuseEarly(ctx *fasthttp.RequestCtx, r *Refusal) {
+	x := g.begin(ctx)
+	x.idLen = copy(x.id[:], r.RequestID)
+	x.code, x.outcome = r.Code, outcomeRefused
+	x.refusal = *r
+	r.RetryAfter = spread(addressSeed(x.client), r.RetryAfter)
+	x.label(&ctx.Response.Header)
+	writeRefusal(ctx, r)
+	ctx.Response.Header.SetConnectionClose()
+	x.left, x.finished = true, true
+	x.end()
+}
+
+// quietLogger takes what the HTTP server says of clients that behave badly: each is counted already.
+type quietLogger struct{}
+
+func (quietLogger) Printf(string, ...any) {}

@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"tidegate/detector"
+	"tidegate/gateway/config"
+	"tidegate/gateway/policy"
+	"tidegate/gateway/upstream"
+)
+
+// live is everything of one configuration that a request needs, swapped by one pointer. It is
+// immutable; upstreams are state and live on from one to the next.
+type live struct {
+	config    *config.Config
+	policy    *policy.Policy
+	upstreams map[string]*upstream.Upstream
+	places    *places
+	proxies   *trustedProxies
+	body      *bodyLimits
+	detector  *detector.Config // nil: off
+	zone      *time.Location
+
+	version  int
+	loadedAt time.Time
+}
+
+// load brings the gateway under a configuration: what may fail comes first and changes nothing, and
+// what comes then cannot fail.
+func (g *Gateway) load(c *config.Config) error {
+	next, err := g.prepare(c)
+	if err != nil {
+		return err
+	}
+	g.commit(next)
+	return nil
+}
+
+func (g *Gateway) prepare(c *config.Config) (*live, error) {
+	version := 1
+	if old := g.live.Load(); old != nil {
+		version = old.version + 1
+	}
+	p, err := policy.Compile(c, &g.names, uint64(version))
+	if err != nil {
+		return nil, err
+	}
+	next := &live{config: c, policy: p, version: version, loadedAt: time.Now(), upstreams: make(map[string]*upstream.Upstream)}
+	var problems []error
+	if next.places, err = newPlaces(&c.Identify); err != nil {
+		problems = append(problems, err)
+	}
+	if next.proxies, err = parseTrustedProxies(c.Server.TrustedProxies); err != nil {
+		problems = append(problems, err)
+	}
+	if next.zone, err = c.Time.Location(); err != nil {
+		problems = append(problems, err)
+	}
+	for _, u := range c.Upstreams {
+		// A trial: targets are made without connecting to them.
+		trial, err := upstream.New(u, upstream.Options{Sample: g.sample})
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		trial.Close()
+	}
+	if len(problems) > 0 {
+		return nil, errors.Join(problems...)
+	}
+	next.body = &bodyLimits{
+		max: int64(c.Server.MaxBodyBytes), buffer: int64(c.Server.BodyBuffer), timeout: c.Server.BodyTimeout.Duration,
+		minRate: int64(c.Server.MinBodyRate), memory: g.bodies,
+	}
+	if d := c.Detector; d.Enabled {
+		next.detector = &detector.Config{
+			Window: d.Window.Duration, Ratio: d.Ratio, Rise: d.Rise.Duration, MinRate: d.MinRate.PerSecond(),
+			Learn: d.Learn.Duration, Hold: d.Hold.Duration,
+		}
+	}
+	return next, nil
+}
+
+// commit makes a prepared configuration the one in force.
+func (g *Gateway) commit(next *live) {
+	c := next.config
+	old := g.live.Load()
+	setup := next.policy.Setup()
+	seats := 0
+	for _, p := range setup.Pools {
+		seats += p.Seats
+	}
+	for _, u := range c.Upstreams {
+		next.upstreams[u.Name] = g.upstream(old, u, &c.Server, seats)
+	}
+	if g.scheduler == nil {
+		g.start(setup)
+	} else {
+		g.scheduler.Apply(setup)
+	}
+	g.bodies.max.Store(int64(c.Server.MaxBodyMemory))
+	g.addresses.apply(c.Server.RatePerIP)
+	g.refusals.resize(c.Limits.RefusalsKept)
+	g.telemetry.limitCallers(c.Metrics.MaxCallers)
+	g.access.apply(c.Log)
+	if err := g.logs.setLevel(c.Log.Level); err != nil {
+		g.logs.Error("config", zap.Error(err)) // the level was checked when the file was read
+	}
+	if g.edge != nil {
+		g.edge.apply(&c.Server)
+	}
+	if g.console != nil {
+		g.console.Update(c.Admin.Tokens)
+	}
+	g.live.Store(next)
+	if old != nil {
+		for name, u := range old.upstreams {
+			if next.upstreams[name] == nil {
+				u.Close()
+			}
+		}
+	}
+}
+
+// upstream is the one of that name with its new settings, or a new one.
+func (g *Gateway) upstream(old *live, c config.Upstream, server *config.Server, seats int) *upstream.Upstream {
+	series := g.telemetry.upstream(c.Name)
+	o := upstream.Options{
+		AnswerBuffer: int(server.AnswerBuffer), WriteStall: server.WriteStallTimeout.Duration,
+		BodyStall: server.BodyTimeout.Duration, MinBodyRate: int64(server.MinBodyRate), Seats: seats,
+		Sample: g.sample,
+		Failed: func(_ string, reason upstream.Reason) { series.failed(reason.String()) },
+	}
+	var err error
+	if old != nil && old.upstreams[c.Name] != nil {
+		u := old.upstreams[c.Name]
+		if err = u.Update(c, o); err == nil {
+			return u
+		}
+	} else if u, made := upstream.New(c, o); made == nil {
+		return u
+	} else {
+		err = made
+	}
+	panic(fmt.Sprintf("gateway: upstream settings that were tried cannot be used: %v", err))
+}
+
+// offPeak is when it is quiet, as the configuration says: the span that is on, or that begins next.
+func (l *live) offPeak() *config.OffPeak {
+	spans := l.config.Queue.OffPeak
+	if len(spans) == 0 {
+		return nil
+	}
+	const day = 24 * 60
+	now := time.Now().In(l.zone)
+	minute := now.Hour()*60 + now.Minute()
+	best, wait := 0, day
+	for i, s := range spans {
+		length := (s.To - s.From + day) % day
+		if (minute-s.From+day)%day < length {
+			return &spans[i]
+		}
+		if w := (s.From - minute + day) % day; w < wait {
+			best, wait = i, w
+		}
+	}
+	return &spans[best]
+}

@@ -1,0 +1,103 @@
+package gateway
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"tidegate/detector"
+	"tidegate/gateway/console"
+	"tidegate/scheduler"
+)
+
+// recentFlows is how many of the flows used last are looked at for the busiest.
+const recentFlows = 4096
+
+// snapshot is the read model of this moment.
+func (g *Gateway) snapshot() *console.Snapshot {
+	now := time.Now()
+	st := g.scheduler.Stats(recentFlows)
+	l := g.live.Load()
+	s := &console.Snapshot{
+		Time: now, Version: g.options.Version, UptimeS: now.Sub(g.began).Seconds(), FlowsTotal: st.FlowsTotal,
+		Refusals: g.refusals.last(console.MaxRefusals),
+		Promise:  console.PromiseView{RefusedWithinRate: g.breaches.Load()},
+		Config:   console.ConfigView{Version: l.version, Hash: l.config.Hash, LoadedAt: l.loadedAt, Error: g.loadError.Load().(string)},
+	}
+	_, s.Surges = g.watched.list()
+	for _, p := range st.Pools {
+		s.Pools = append(s.Pools, console.PoolView{
+			Name: p.Name, Seats: p.Seats, InUse: p.InUse, Committed: p.Committed, Excess: p.Excess, Surge: p.Surge, Waiting: p.Waiting,
+		})
+	}
+	for _, v := range st.Levels {
+		s.Levels = append(s.Levels, console.LevelView{
+			Pool: v.Pool, Level: v.Level, Waiting: v.Waiting, OldestWaitMS: v.OldestWait.Milliseconds(), DispatchedPerS: round(v.PerSecond),
+		})
+	}
+	s.Flows = flowViews(st.Flows, now)
+	return s
+}
+
+// flowViews are the busiest flows: those that hold or wait for most first, then by rate.
+func flowViews(flows []scheduler.FlowStats, now time.Time) []console.FlowView {
+	views := make([]console.FlowView, 0, len(flows))
+	for _, f := range flows {
+		d, ok := f.Flow.Data.Load().(*flowData)
+		if !ok {
+			continue // made a moment ago
+		}
+		v := console.FlowView{
+			Caller: d.caller, Semantic: d.semantic, Route: d.route, Tenant: d.tenant, Pool: f.Pool, Level: f.Level,
+			State: console.StateLearning, InFlight: f.InFlight, Waiting: f.Waiting,
+			Admitted: d.admitted.Load(), Refused: d.refused.Load(),
+			Occupancy: float64(f.Used) / float64(max(f.Rule.Limit.Depth(), 1)),
+		}
+		if r := d.rule.Load(); r != nil {
+			v.Limit = r.rule.RateText
+		}
+		if seen := d.verdict.Load(); seen != nil {
+			v.Rate = round(seen.rate)
+			v.State = stateName(seen.state)
+			if seen.since != 0 {
+				since := time.Unix(0, seen.since)
+				v.SurgeSince = &since
+			}
+		}
+		views = append(views, v)
+	}
+	slices.SortStableFunc(views, func(a, b console.FlowView) int {
+		return cmp.Or(cmp.Compare(b.InFlight+b.Waiting, a.InFlight+a.Waiting), cmp.Compare(b.Rate, a.Rate))
+	})
+	return views[:min(len(views), console.MaxFlows)]
+}
+
+func stateName(s detector.State) string {
+	switch s {
+	case detector.Learning:
+		return console.StateLearning
+	case detector.Surge, detector.Cooling:
+		return console.StateSurge
+	}
+	return console.StateCalm
+}
+
+// gauges is what the metrics show of this moment.
+func (g *Gateway) gauges() gaugeStats {
+	st := g.scheduler.Stats(0)
+	surging, _ := g.watched.list()
+	s := gaugeStats{SurgeActive: surging, Flows: st.FlowsTotal}
+	for _, p := range st.Pools {
+		s.Pools = append(s.Pools, poolGauges{Name: p.Name, Seats: p.Seats, InUse: p.InUse})
+		s.QueueBytes += p.WaitingBytes
+	}
+	for _, l := range st.Levels {
+		s.Queues = append(s.Queues, queueGauges{Pool: l.Pool, Level: l.Level, Waiting: l.Waiting})
+	}
+	for _, c := range g.live.Load().config.Upstreams {
+		for _, t := range g.live.Load().upstreams[c.Name].Targets() {
+			s.Targets = append(s.Targets, targetGauges{Upstream: c.Name, Target: t.URL, Healthy: t.Healthy})
+		}
+	}
+	return s
+}
