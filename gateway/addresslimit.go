@@ -28,6 +28,7 @@ const (
 	addressShards  = 64
 	shardAddresses = 1024 // 65,536 together, at about 200 bytes each
 	evictLooks     = 16   // addresses looked at to make room for one
+	evictPause     = 10 * time.Millisecond
 )
 
 type addressShard struct {
@@ -35,6 +36,7 @@ type addressShard struct {
 	meters map[netip.Addr]*pools.Meter
 	shared *pools.Meter
 	limit  *pools.Limit // the one the meters were made for
+	full   time.Time    // until then there is no use in looking for room
 }
 
 // newAddressLimit makes a table for rate; the zero rate is off.
@@ -89,9 +91,13 @@ func (s *addressShard) meterLocked(now time.Time, key netip.Addr, limit *pools.L
 	return &m
 }
 
-// evictLocked drops the addresses it happens upon whose buckets are full, and says whether there were any.
-// The map's order is random, so no address can hide from it.
+// evictLocked drops the addresses it happens upon whose buckets are full, and says whether there were any. The
+// map's order is random, so no address can hide from it. Having found none it rests, so that a flood pays for
+// little searching.
 func (s *addressShard) evictLocked(now time.Time) bool {
+	if now.Before(s.full) {
+		return false
+	}
 	looked, dropped := 0, false
 	for key, m := range s.meters {
 		if m.Idle(now) {
@@ -101,6 +107,9 @@ func (s *addressShard) evictLocked(now time.Time) bool {
 		if looked++; looked == evictLooks {
 			break
 		}
+	}
+	if !dropped {
+		s.full = now.Add(evictPause)
 	}
 	return dropped
 }

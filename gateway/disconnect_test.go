@@ -249,7 +249,8 @@ func TestClosedConnectionsLeaveNoWatchBehind(t *testing.T) {
 		cl.c.Close()
 	}
 	for range 100 {
-		if watchedSockets() == before && e.edge.connections() == 0 {
+		if watchedSockets() <= before && // below: earlier tests' were still closing
+			e.edge.connections() == 0 {
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -273,14 +274,12 @@ func BenchmarkWatch(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer accepted.Close()
-	b.Run("first", func(b *testing.B) {
+	b.Run("first, and dropped", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			c := &clientConn{Conn: accepted}
 			watchHangup(c)
-			b.StopTimer() // as the kernel does when the socket is closed
 			dropSocket(c)
-			b.StartTimer()
 		}
 	})
 	b.Run("again", func(b *testing.B) {
