@@ -56,16 +56,15 @@ func bufferSize(n int64) int64 {
 // grow moves the body into memory of at least n bytes, if the budget has them; else nothing changes.
 func (b *requestBody) grow(n int64) bool {
 	size := bufferSize(n)
-	if !b.limits.memory.take(size) {
+	if !b.limits.memory.take(size - b.held) {
 		return false
 	}
 	next := takeBuffer(n)
 	moved := copy(next.b, b.buffer)
-	old, oldHeld := b.pooled, b.held
+	old := b.pooled
 	b.pooled, b.buffer, b.held = next, next.b[:moved], size
 	if old != nil {
 		old.giveBack()
-		b.limits.memory.give(oldHeld)
 	}
 	return true
 }

@@ -244,7 +244,8 @@ func (c *clientConn) linger() {
 	}
 }
 
+// isTimeout says that a deadline passed. Not every connection's error is a whole net.Error.
 func isTimeout(err error) bool {
-	var t net.Error
+	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
 }

@@ -152,7 +152,10 @@ func (s *headerScan) requestLine(b []byte, from, end int) bool {
 
 func (s *headerScan) field(b []byte, from, end int) bool {
 	i := from
-	for i < end && tokenByte[b[i]] != 0 {
+	for _, c := range b[from:end] {
+		if tokenByte[c] == 0 {
+			break
+		}
 		i++
 	}
 	if i == from || i == end || b[i] != ':' {
