@@ -104,6 +104,10 @@ func TestRefusalsAndErrorsAreBoundedEachForItself(t *testing.T) {
 		if got := send(l, 0, 1000, outcomeServed); got != want {
 			t.Errorf("%s: %d served written, want %d", access, got, want)
 		}
+		l.tick(l.start.Add(999 * time.Millisecond)) // opens no gate before its second is over
+		if got := send(l, 0, 10, outcomeRefused); got != 0 {
+			t.Errorf("%s: %d more refusals written", access, got)
+		}
 		lines(t, out)
 
 		// The next refusal, a second later, tells how many were left out; of the errors nobody has
@@ -113,7 +117,7 @@ func TestRefusalsAndErrorsAreBoundedEachForItself(t *testing.T) {
 		if len(got) != 2 {
 			t.Fatalf("%s: %v", access, got)
 		}
-		expectLine(t, got[0], `{"count":950,"event":"suppressed","level":"info","of":"refused"}`)
+		expectLine(t, got[0], `{"count":960,"event":"suppressed","level":"info","of":"refused"}`)
 		l.tick(l.start.Add(1600 * time.Millisecond))
 		got = lines(t, out)
 		if len(got) != 1 {
