@@ -169,6 +169,9 @@ func TestABrokenTokenLeavesTheListenerClosed(t *testing.T) {
 		if got := code(t, d.ask(request{path: "/", headers: []string{"Authorization: Bearer x"}})); got != "401 token_unknown" {
 			t.Errorf("sha256 = %q, with a token: %s", sum, got)
 		}
+		if _, ok := match(*d.tokens.Load(), [32]byte{}); ok {
+			t.Errorf("sha256 = %q matches the hash of zeros", sum)
+		}
 	}
 }
 
@@ -235,7 +238,8 @@ func TestGuessingIsSlowedDown(t *testing.T) {
 		}
 		time.Sleep(50 * time.Second)
 		expect("10.0.0.1", "s3cret", "200")
-		expect("10.0.0.1", "guess11", "401 token_unknown") // the count has started anew
+		expect("10.0.0.1", "guess11", "401 token_unknown")
+		expect("10.0.0.1", "s3cret", "200") // the count has started anew
 
 		// An IPv6 guesser has a whole /64 to come from.
 		for i := range maxAttempts {
