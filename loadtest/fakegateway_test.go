@@ -24,7 +24,6 @@ type fakeGateway struct {
 
 	blind     bool // takes everybody for one pool and one rank
 	unlimited bool // takes no account of seats
-	mute      bool // says no Retry-After
 	accusing  bool // finds a surge in the morning
 
 	mu    sync.Mutex
@@ -46,7 +45,7 @@ type fakeFlow struct {
 }
 
 // fakeMaxWaiting is of one caller.
-const fakeMaxWaiting = 1500
+const fakeMaxWaiting = 1000
 
 func newFakeGateway(cast []member, upstream func(string) (net.Conn, error), log io.Writer) *fakeGateway {
 	g := &fakeGateway{
@@ -163,7 +162,7 @@ func (g *fakeGateway) pass(ctx *fasthttp.RequestCtx, flow *fakeFlow) {
 func (g *fakeGateway) refuse(ctx *fasthttp.RequestCtx, status int, code string, retryable bool) {
 	ctx.SetStatusCode(status)
 	ctx.SetContentType("application/problem+json")
-	if retryable && !g.mute {
+	if retryable {
 		ctx.Response.Header.Set("Retry-After", "3")
 	}
 	json.NewEncoder(ctx).Encode(map[string]any{"type": "urn:tidegate:problem:" + code, "status": status, "code": code})

@@ -165,6 +165,23 @@ func TestConnectionsAreKeptAndRenewedWhenTheServerCloses(t *testing.T) {
 	})
 }
 
+func TestAConnectionThatWasIdleForLongIsNotTrusted(t *testing.T) {
+	inBubble(t, func(*fasthttp.RequestCtx) {}, func(t *testing.T, dial func(context.Context) (net.Conn, error)) {
+		dials := 0
+		count := func(ctx context.Context) (net.Conn, error) { dials++; return dial(ctx) }
+		// Gaps of 29 s keep the connection, gaps of 31 s do not.
+		for gap, want := range map[time.Duration]int{29 * time.Second: 1, 31 * time.Second: 3} {
+			dials = 0
+			if _, _, err := Run(t.Context(), Plan{Arrivals: every(gap, 3), Requests: get(time.Second), Dial: count, MaxConns: 1, Grace: time.Second}); err != nil {
+				t.Fatal(err)
+			}
+			if dials != want {
+				t.Errorf("%d dials for 3 requests %v apart, want %d", dials, gap, want)
+			}
+		}
+	})
+}
+
 func TestWhatBecomesOfARequestIsTold(t *testing.T) {
 	refused := errors.New("refused")
 	handler := func(ctx *fasthttp.RequestCtx) {

@@ -100,6 +100,18 @@ func TestAJumpHappensAtItsMomentAndSilenceIsSilent(t *testing.T) {
 	}
 }
 
+func TestAGapGoesOnFromOnePieceIntoTheNext(t *testing.T) {
+	// 400 pieces of 0.15 s at 10/s and 0.05 s at 30/s, 1.5 arrivals in each, are 600 arrivals whose even gaps
+	// differ in time but never in mass.
+	var pieces []Piece
+	for range 200 {
+		pieces = append(pieces, Steady(150*time.Millisecond, 10), Steady(50*time.Millisecond, 30))
+	}
+	if n := len(make1(t, Even, 2, pieces...)); n != 600 {
+		t.Errorf("%d arrivals, want 600", n)
+	}
+}
+
 func TestASeedFixesTheArrivalsAndSendersDiffer(t *testing.T) {
 	one := make1(t, Poisson, 9, Steady(10*time.Second, 100))
 	if again := make1(t, Poisson, 9, Steady(10*time.Second, 100)); !slices.Equal(one, again) {

@@ -160,10 +160,6 @@ type Snapshot struct {
 		Semantic string    `json:"semantic"`
 		Start    time.Time `json:"start"`
 	} `json:"surges"`
-	Config struct {
-		Version int    `json:"version"`
-		Error   string `json:"error"`
-	} `json:"config"`
 }
 
 // Snapshot asks the gateway for it.
