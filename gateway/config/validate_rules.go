@@ -114,7 +114,7 @@ func (v *validator) plans() {
 		if p.CountBy == "tenant" && len(v.c.Identify.Tenant) == 0 {
 			v.add(key+".count_by", p.CountBy, `set identify.tenant, e.g. ["header:X-Tenant-Id"]`, "no place is given where requests carry their tenant")
 		}
-		within(v, key+".weight", p.Weight, 0.001, 1e6)
+		within(v, key+".weight", p.Weight, 0.001, 100_000)
 		ids := map[string]string{}
 		for j, r := range p.Rules {
 			v.rule(index(key+".rules", j), r, p, ids)
