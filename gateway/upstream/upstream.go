@@ -18,6 +18,8 @@ const (
 	defaultAnswerBuffer = 256 << 10
 	defaultWriteStall   = 30 * time.Second
 	defaultBodyStall    = 30 * time.Second
+	defaultTimeout      = 30 * time.Second
+	defaultConnect      = 2 * time.Second
 )
 
 // Options are what an Upstream takes from outside its own table of the configuration. Zero values
@@ -73,12 +75,8 @@ func New(c config.Upstream, o Options) (*Upstream, error) {
 		o.AnswerBuffer = defaultAnswerBuffer
 	}
 	o.AnswerBuffer = max(o.AnswerBuffer, blockSize)
-	if o.WriteStall <= 0 {
-		o.WriteStall = defaultWriteStall
-	}
-	if o.BodyStall <= 0 {
-		o.BodyStall = defaultBodyStall
-	}
+	o.WriteStall = positive(o.WriteStall, defaultWriteStall)
+	o.BodyStall = positive(o.BodyStall, defaultBodyStall)
 	if o.Seats <= 0 {
 		o.Seats = 512
 	}
@@ -106,8 +104,8 @@ func (u *Upstream) Update(c config.Upstream) error {
 		}
 	}
 	next := &fleet{
-		timeout: c.Timeout.Duration, stall: c.StallTimeout.Duration, connect: c.ConnectTimeout.Duration,
-		retries: c.Retries,
+		timeout: positive(c.Timeout.Duration, defaultTimeout), stall: positive(c.StallTimeout.Duration, defaultTimeout),
+		connect: positive(c.ConnectTimeout.Duration, defaultConnect), retries: c.Retries,
 	}
 	if err := next.setBalance(c); err != nil {
 		return err
@@ -133,6 +131,13 @@ func (u *Upstream) Update(c config.Upstream) error {
 		}
 	}
 	return nil
+}
+
+func positive(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
 }
 
 func (f *fleet) has(t *target) bool {
