@@ -40,7 +40,8 @@ type conn struct {
 	reused bool // it has served a request before
 	swept  bool // it was idle at the last sweep; guarded by target.mu
 
-	// Of the request it serves now.
+	// Of the request it serves now, or served last.
+	began    instant
 	seen     int64 // bytes of the answer
 	begun    bool  // the answer has begun: from now on reading may take stall
 	wrote    int64 // bytes of the request
@@ -67,7 +68,7 @@ func newConn(nc net.Conn) *conn {
 // timeout; after it, and for each write, stall.
 func (c *conn) begin(at instant, timeout, stall time.Duration) {
 	c.seen, c.begun, c.wrote, c.readErr, c.partial = 0, false, 0, nil, false
-	c.stall = stall
+	c.began, c.stall = at, stall
 	c.writeBy = at.after(stall)
 	c.readBy.Store(int64(at.after(timeout)))
 }

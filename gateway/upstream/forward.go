@@ -80,8 +80,9 @@ func (k *call) attempts(at int) (Result, bool) {
 	for {
 		k.t = k.f.targets[at]
 		k.t.inFlight.Add(1)
+		began := now()
 		// What cannot be sent twice goes only on a connection that was just seen alive.
-		c, err := k.t.take(fresh, !k.safe || k.stream != nil, k.f.connect)
+		c, err := k.t.take(fresh, !k.safe || k.stream != nil, began, k.f.connect)
 		if err != nil {
 			k.t.inFlight.Add(-1)
 			k.t.works(false)
@@ -92,7 +93,10 @@ func (k *call) attempts(at int) (Result, bool) {
 			at = (at + 1) % n
 			continue
 		}
-		c.begin(now(), k.f.timeout, k.f.stall)
+		if !c.reused {
+			began = now() // connecting took its time
+		}
+		c.begin(began, k.f.timeout, k.f.stall)
 		if err = k.roundTrip(c); err == nil {
 			k.t.works(true)
 			return k.answer(c)
@@ -100,7 +104,7 @@ func (k *call) attempts(at int) (Result, bool) {
 		res := c.verdict(err)
 		dead := c.reused && c.seen == 0 && res.Reason == ReasonReset
 		again := retries > 0 && c.seen == 0 && res.Reason == ReasonReset && !c.partial &&
-			(k.safe && k.stream == nil || c.reused && c.wrote == 0)
+			(k.safe && k.stream == nil || c.wrote == 0)
 		c.close()
 		k.t.inFlight.Add(-1)
 		if dead {

@@ -109,7 +109,7 @@ func dropNamed(value []byte, drop func(name []byte)) {
 		var name []byte
 		name, value, _ = bytes.Cut(value, []byte(","))
 		name = bytes.Trim(name, " \t")
-		if len(name) > 0 && !protected(name) {
+		if len(name) > 0 && !equalFold(name, "close") && !equalFold(name, "keep-alive") && !protected(name) {
 			drop(name)
 		}
 	}

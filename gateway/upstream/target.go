@@ -28,15 +28,21 @@ type target struct {
 	sweeping bool
 }
 
-// take gives a connection: an idle one, or a new one if there is none or fresh asks for it. With
-// probe an idle one is looked at before: one that the target has closed is passed over.
-func (t *target) take(fresh, probe bool, timeout time.Duration) (*conn, error) {
+// probeAfter is how long after the beginning of its last request a connection is looked at in any
+// case. A busy connection is not: looking is a system call, and costs as much as a small request
+// otherwise does here.
+const probeAfter = 100 * time.Millisecond
+
+// take gives a connection: an idle one, or a new one if there is none or fresh asks for it. One that
+// was idle for a while, and any with probe, is looked at before; it is passed over if the target has
+// closed it, or has said what nobody asked for: the next request would take that for its answer.
+func (t *target) take(fresh, probe bool, at instant, timeout time.Duration) (*conn, error) {
 	for !fresh {
 		c := t.pop()
 		if c == nil {
 			break
 		}
-		if !probe || c.alive() {
+		if !probe && at-c.began < instant(probeAfter) || c.alive() {
 			return c, nil
 		}
 		c.close()

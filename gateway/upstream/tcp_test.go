@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,10 +120,44 @@ func TestAPostOnAConnectionThatTheTargetHasClosedIsSentOnANewOne(t *testing.T) {
 	}
 }
 
-func TestAKeptConnectionIsAlive(t *testing.T) {
-	dials := 0
+// What a target says between two requests is no answer to the second.
+func TestWhatCameUnaskedIsNoAnswer(t *testing.T) {
+	said := make(chan struct{})
 	url := tcpTarget(t, func(n int, c net.Conn, br *bufio.Reader) {
-		dials = n + 1
+		if n > 0 {
+			always(ok("right"))(n, c, br)
+			return
+		}
+		readRequest(br)
+		_, _ = io.WriteString(c, ok("first"))
+		time.Sleep(time.Millisecond) // apart from the answer
+		_, _ = io.WriteString(c, ok("wrong"))
+		close(said)
+		readRequest(br)
+	})
+	u := newTCP(t, url)
+	if got := ask(t, u, "GET", ""); got != "first" {
+		t.Fatalf("got %q", got)
+	}
+	<-said
+	for _, c := range u.fleet.Load().targets[0].idle {
+		c.began -= instant(probeAfter) // as if it had been idle for that long
+		for range 1000 {
+			if !c.alive() {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	if got := ask(t, u, "GET", ""); got != "right" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAKeptConnectionIsAlive(t *testing.T) {
+	var dials atomic.Int32
+	url := tcpTarget(t, func(n int, c net.Conn, br *bufio.Reader) {
+		dials.Add(1)
 		always(ok("hello"))(n, c, br)
 	})
 	u := newTCP(t, url)
@@ -131,8 +166,8 @@ func TestAKeptConnectionIsAlive(t *testing.T) {
 			t.Fatalf("got %q", got)
 		}
 	}
-	if dials != 1 {
-		t.Errorf("%d connections, want one", dials)
+	if dials.Load() != 1 {
+		t.Errorf("%d connections, want one", dials.Load())
 	}
 }
 

@@ -18,6 +18,8 @@ const (
 	defaultAnswerBuffer = 256 << 10
 	defaultWriteStall   = 30 * time.Second
 	defaultBodyStall    = 30 * time.Second
+	defaultTimeout      = 30 * time.Second
+	defaultConnect      = 2 * time.Second
 )
 
 // Options are what an Upstream takes from outside its own table of the configuration. Zero values
@@ -82,12 +84,8 @@ func (o Options) withDefaults() Options {
 		o.AnswerBuffer = defaultAnswerBuffer
 	}
 	o.AnswerBuffer = max(o.AnswerBuffer, blockSize)
-	if o.WriteStall <= 0 {
-		o.WriteStall = defaultWriteStall
-	}
-	if o.BodyStall <= 0 {
-		o.BodyStall = defaultBodyStall
-	}
+	o.WriteStall = positive(o.WriteStall, defaultWriteStall)
+	o.BodyStall = positive(o.BodyStall, defaultBodyStall)
 	if o.Seats <= 0 {
 		o.Seats = 512
 	}
@@ -97,9 +95,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Update takes a new configuration and new options, of which Dial and Sample count for new targets only. A target whose URL is still there keeps its connections and its
-// count; one that is gone finishes what it has in flight and keeps no connection after it. On an
-// error nothing has changed.
+// Update takes a new configuration and new options, of which Dial and Sample count for new targets
+// only. A target whose URL is still there keeps its connections and its count; one that is gone
+// finishes what it has in flight and keeps no connection after it. On an error nothing has changed.
 func (u *Upstream) Update(c config.Upstream, o Options) error {
 	o = o.withDefaults()
 	u.mu.Lock()
@@ -112,8 +110,8 @@ func (u *Upstream) Update(c config.Upstream, o Options) error {
 		}
 	}
 	next := &fleet{
-		timeout: c.Timeout.Duration, stall: c.StallTimeout.Duration, connect: c.ConnectTimeout.Duration,
-		retries: c.Retries, opts: o,
+		timeout: positive(c.Timeout.Duration, defaultTimeout), stall: positive(c.StallTimeout.Duration, defaultTimeout),
+		connect: positive(c.ConnectTimeout.Duration, defaultConnect), retries: c.Retries, opts: o,
 	}
 	if err := next.setBalance(c); err != nil {
 		return err
@@ -139,6 +137,13 @@ func (u *Upstream) Update(c config.Upstream, o Options) error {
 		}
 	}
 	return nil
+}
+
+func positive(d, otherwise time.Duration) time.Duration {
+	if d <= 0 {
+		return otherwise
+	}
+	return d
 }
 
 func (f *fleet) has(t *target) bool {
