@@ -45,8 +45,8 @@ func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	if n := windowCells(c.Window); n != f.cells.windowN {
 		f.cells.observe(n)
 	}
-	if f.last == 0 {
-		f.end = at // the cells fall in with the caller's steps
+	if f.last == 0 && f.cells.ticks == 0 {
+		f.end = at - int64(cell) // the first step is a cell, and the others fall in with it
 	}
 	if at < f.last-int64(time.Second) {
 		f.shift(at - f.last)

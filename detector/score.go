@@ -6,7 +6,7 @@ import (
 )
 
 // threshold is the score at which a flow has burst; see the package's text for what it means in false alarms.
-const threshold = 12
+const threshold = 16
 
 // tide is what the fastest tide may add, for the Rise that it was reckoned for.
 type tide struct {
