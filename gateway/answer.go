@@ -95,7 +95,7 @@ func (x *exchange) writeRefusal(code Code) {
 
 // label adds the gateway's own fields to an answer.
 func (x *exchange) label(h *fasthttp.ResponseHeader) {
-	h.SetBytesV(fasthttp.HeaderXRequestID, x.requestID())
+	h.SetBytesV(headerRequestID, x.requestID())
 	b := x.scratch[:0]
 	if x.waited {
 		b = append(b, "queue;dur="...)

@@ -84,7 +84,7 @@ func (g *Gateway) begin(ctx *fasthttp.RequestCtx) *exchange {
 
 // name gives the request its id: the gateway's own, or the one of a proxy that is believed.
 func (x *exchange) name(h *fasthttp.RequestHeader) {
-	given := h.Peek(fasthttp.HeaderXRequestID)
+	given := h.Peek(headerRequestID)
 	if x.trusted && acceptableRequestID(given) {
 		x.idLen = copy(x.id[:], given)
 		return

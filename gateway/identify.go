@@ -14,12 +14,13 @@ import (
 
 // The headers that a request may bring to the gateway itself, and those that it sets for upstreams.
 const (
-	headerMaxWait  = "X-Max-Wait"
-	headerTicket   = "X-Queue-Ticket"
-	headerCaller   = "X-Tidegate-Caller"
-	headerSemantic = "X-Tidegate-Semantic"
-	headerTenant   = "X-Tidegate-Tenant"
-	bearerPrefix   = "Bearer "
+	headerMaxWait   = "X-Max-Wait"
+	headerTicket    = "X-Queue-Ticket"
+	headerRequestID = "X-Request-Id"
+	headerCaller    = "X-Tidegate-Caller"
+	headerSemantic  = "X-Tidegate-Semantic"
+	headerTenant    = "X-Tidegate-Tenant"
+	bearerPrefix    = "Bearer "
 )
 
 // longestWait bounds X-Max-Wait; longer is said to be nonsense.
@@ -215,7 +216,7 @@ func (x *exchange) dress(h *fasthttp.RequestHeader) {
 	if len(x.tenant) > 0 {
 		h.SetBytesV(headerTenant, x.tenant)
 	}
-	h.SetBytesV(fasthttp.HeaderXRequestID, x.requestID())
+	h.SetBytesV(headerRequestID, x.requestID())
 	x.trace = newTrace(h.Peek("Traceparent"))
 	if !x.trace.inherited {
 		h.Del("Tracestate")

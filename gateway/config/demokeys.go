@@ -21,3 +21,21 @@ func demoKey(sum [32]byte) (plain string, ok bool) {
 	}
 	return "", false
 }
+
+// DemoKey is the plain text of a demo key that an enabled caller of c has, "" if none has: what a
+// newcomer can try at once.
+func DemoKey(c *Config) string {
+	for _, caller := range c.Callers {
+		if !caller.Enabled {
+			continue
+		}
+		for _, k := range caller.Keys {
+			if sum, err := ParseHash(k); err == nil {
+				if plain, ok := demoKey(sum); ok {
+					return plain
+				}
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,92 @@
+// Command tidegate is a semantic queueing gateway: the front door of an open API platform.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+)
+
+// version is set by the linker in releases.
+var version = ""
+
+// command is one of the words after the program's name.
+type command struct {
+	name  string
+	about string
+	run   func(args []string, out io.Writer) error
+}
+
+var commands = []command{
+	{"run", "serve (the default)", serve},
+	{"check", "check a config file; every problem with its place", check},
+	{"explain", "say which rule a request meets, and why", explain},
+	{"key", "make a new key and the hash to put into the config", newKey},
+	{"version", "print the version", printVersion},
+}
+
+// errSaid is a failure that has been said in full already.
+var errSaid = errors.New("failed")
+
+func main() {
+	args := os.Args[1:]
+	name := "run"
+	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
+		name, args = args[0], args[1:]
+	}
+	for _, c := range commands {
+		if c.name == name {
+			exit(c.run(args, os.Stdout))
+		}
+	}
+	if name != "help" {
+		fmt.Fprintf(os.Stderr, "tidegate: there is no command %q\n\n", name)
+	}
+	usage(os.Stderr)
+	os.Exit(2)
+}
+
+func exit(err error) {
+	switch {
+	case err == nil:
+		os.Exit(0)
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case !errors.Is(err, errSaid):
+		fmt.Fprintln(os.Stderr, "tidegate:", err)
+	}
+	os.Exit(1)
+}
+
+func usage(w io.Writer) {
+	fmt.Fprintln(w, "usage: tidegate [command] [flags]")
+	for _, c := range commands {
+		fmt.Fprintf(w, "  %-8s %s\n", c.name, c.about)
+	}
+	fmt.Fprintln(w, "tidegate <command> -h lists the flags.")
+}
+
+// programVersion is the release's version, or what the build knows of its source.
+func programVersion() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "dev-" + s.Value[:min(len(s.Value), 12)]
+		}
+	}
+	return "dev"
+}
+
+func printVersion(args []string, out io.Writer) error {
+	fmt.Fprintln(out, "tidegate", programVersion())
+	return nil
+}

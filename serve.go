@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"tidegate/gateway"
+	"tidegate/gateway/config"
+)
+
+// serve runs the gateway until SIGTERM or SIGINT; a second one ends it at once.
+func serve(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("run", flag.ContinueOnError)
+	path := flags.String("config", "config.toml", "config `file`")
+	if err := flags.Parse(args); err != nil {
+		return flag.ErrHelp
+	}
+	c, err := load(*path)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(c.StateDir(), 0o700); err != nil {
+		return fmt.Errorf("cannot make state.dir = %q: %w", c.State.Dir, err)
+	}
+	raiseFileLimit(c, os.Stderr)
+	g, err := gateway.New(c, gateway.Options{
+		Path: *path, Environ: os.Environ(), Version: programVersion(),
+		Started: func(data, admin net.Addr) { greet(out, c, data, admin) },
+	})
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	go func() {
+		<-ctx.Done()
+		stop() // from now on a signal has its usual effect
+	}()
+	return g.Run(ctx)
+}
+
+// load reads the config file and says every problem on standard error.
+func load(path string) (*config.Config, error) {
+	c, err := config.Load(path, os.Environ())
+	if err != nil {
+		return nil, sayProblems(os.Stderr, err)
+	}
+	return c, nil
+}
+
+// greet says where the gateway is, and what to try, on a terminal or in a log.
+func greet(out io.Writer, c *config.Config, data, admin net.Addr) {
+	fmt.Fprintf(out, "tidegate %s serves %s, operators at http://%s/\n", programVersion(), "http://"+data.String(), admin)
+	if key := config.DemoKey(c); key != "" {
+		fmt.Fprintf(out, `try:
+  curl -i -H 'X-API-Key: %[1]s' http://%[2]s/v1/chat/hello
+  curl -i -H 'X-API-Key: %[1]s' http://%[2]s/v1/reports/daily
+  curl -i -H 'X-API-Key: wrong' http://%[2]s/v1/chat/hello
+`, key, data)
+	}
+}
