@@ -54,7 +54,6 @@ func newEdge(c *config.Server, ids *requestIDs, log fasthttp.Logger, handler fas
 		DisablePreParseMultipartForm: true,
 		NoDefaultServerHeader:        true,
 		NoDefaultContentType:         true,
-		NoDefaultDate:                true, // the upstream's passes
 		SecureErrorLogMessage:        true, // headers hold keys
 		CloseOnShutdown:              true,
 	}

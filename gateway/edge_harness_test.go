@@ -56,6 +56,7 @@ type edgeTest struct {
 func startEdge(t *testing.T, c *config.Server, handler fasthttp.RequestHandler) *edgeTest {
 	t.Helper()
 	e := newEdge(c, newRequestIDs(), quiet{}, handler, writeRefusal)
+	e.server.NoDefaultDate = true
 	ln := fasthttputil.NewInmemoryListener()
 	serveEdge(t, e, ln)
 	return &edgeTest{t: t, edge: e, dial: func() net.Conn {
@@ -70,6 +71,7 @@ func startEdge(t *testing.T, c *config.Server, handler fasthttp.RequestHandler) 
 func startSocketEdge(t *testing.T, c *config.Server, handler fasthttp.RequestHandler) *edgeTest {
 	t.Helper()
 	e := newEdge(c, newRequestIDs(), quiet{}, handler, writeRefusal)
+	e.server.NoDefaultDate = true
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

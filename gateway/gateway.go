@@ -59,6 +59,11 @@ type Options struct {
 	Log     *zap.Logger                             // instead of standard error; for tests
 	Listen  func(addr string) (net.Listener, error) // instead of TCP; for tests
 	Started func(data, admin net.Addr)              // both listeners are open
+
+	// Dial connects to http targets instead of the network; for tests.
+	Dial func(addr string, timeout time.Duration) (net.Conn, error)
+	// NoDate leaves the Date header out, whose clock is a goroutine without end; for tests.
+	NoDate bool
 }
 
 // New makes a gateway of a configuration. It opens nothing yet.
@@ -94,6 +99,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	}
 	g.telemetry.loaded(true, time.Now())
 	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
+	g.edge.server.NoDefaultDate = o.NoDate
 	g.console = console.New(console.Options{
 		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
 		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,
@@ -143,7 +149,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		}
 		err = fmt.Errorf("cannot go on serving: %w", err)
 	}
-	g.drain(data)
+	g.drain()
 	stop()
 	running.Wait()
 	if shut := g.console.Shutdown(); shut != nil && err == nil {
@@ -158,7 +164,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 
 // drain ends the data plane: first ready says no while traffic still flows, then no new work is taken
 // and those who wait are told, then what is in flight may end.
-func (g *Gateway) drain(data net.Listener) {
+func (g *Gateway) drain() {
 	c := g.live.Load().config.Server
 	g.unready.Store(true)
 	g.logs.Info("draining", zap.Int64("in_flight", g.active.Load()), zap.Stringer("drain_delay", c.DrainDelay), zap.Stringer("drain_timeout", c.DrainTimeout))
@@ -167,7 +173,6 @@ func (g *Gateway) drain(data net.Listener) {
 	}
 	g.draining.Store(true)
 	g.scheduler.Drain()
-	_ = data.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), c.DrainTimeout.Duration)
 	defer cancel()
 	if err := g.edge.server.ShutdownWithContext(ctx); err != nil {

@@ -132,7 +132,7 @@ func (g *Gateway) upstream(old *live, c config.Upstream, server *config.Server, 
 	o := upstream.Options{
 		AnswerBuffer: int(server.AnswerBuffer), WriteStall: server.WriteStallTimeout.Duration,
 		BodyStall: server.BodyTimeout.Duration, MinBodyRate: int64(server.MinBodyRate), Seats: seats,
-		Sample: g.sample,
+		Sample: g.sample, Dial: g.options.Dial,
 		Failed: func(_ string, reason upstream.Reason) { series.failed(reason.String()) },
 	}
 	var err error
