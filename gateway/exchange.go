@@ -124,7 +124,14 @@ func (x *exchange) panicked(p any) {
 	} else if x.flow != nil && x.item.Verdict != scheduler.Granted {
 		x.unpin()
 	}
-	x.ctx.Response.Reset() // ends an answer that was being streamed, too
+	x.ctx.Response.ResetBody() // ends an answer that was being streamed, too
+	var stale []string
+	for name := range x.ctx.Response.Header.All() {
+		stale = append(stale, string(name))
+	}
+	for _, name := range stale {
+		x.ctx.Response.Header.Del(name)
+	}
 	x.outcome, x.code = outcomeInternal, CodeInternal
 	x.writeRefusal(CodeInternal)
 	x.ctx.Response.Header.SetConnectionClose()

@@ -236,3 +236,10 @@ func (f *fleet) failed(t *target, r Reason) {
 		f.opts.Failed(t.url, r)
 	}
 }
+
+// DropIdle closes the connections that are kept for later requests.
+func (u *Upstream) DropIdle() {
+	for _, t := range u.fleet.Load().targets {
+		t.dropIdle()
+	}
+}

@@ -1,0 +1,376 @@
+package gateway
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/valyala/fasthttp"
+	"github.com/valyala/fasthttp/fasthttputil"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"tidegate/gateway/config"
+	"tidegate/gateway/console"
+)
+
+// world is a whole gateway in virtual time, with an upstream that a test writes.
+type world struct {
+	t     *testing.T
+	g     *Gateway
+	front *fasthttputil.InmemoryListener
+	admin *fasthttputil.InmemoryListener
+	log   *logBuffer
+	stop  func()
+	ended chan error
+
+	target  *fasthttputil.InmemoryListener
+	refused atomic.Bool // the upstream takes no connections
+	calls   atomic.Int64
+}
+
+type logBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) Sync() error { return nil }
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// lines are those of one event.
+func (l *logBuffer) lines(event string) (found []string) {
+	for line := range strings.Lines(l.String()) {
+		if strings.Contains(line, `"event":"`+event+`"`) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func hashOf(key string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(key))) }
+
+// basic is a small platform: one pool of two seats, and one of one for the VIP.
+const basic = `
+[log]
+access = "all"
+level = "debug"
+[identify]
+anonymous = "visitors"
+[[levels]]
+name = "realtime"
+[[levels]]
+name = "batch"
+[[pools]]
+name = "shared"
+seats = 2
+[[pools]]
+name = "vip"
+seats = 1
+[[semantics]]
+name = "chat"
+level = "realtime"
+rate = "100/s"
+max_wait = "2s"
+[[semantics]]
+name = "export"
+level = "batch"
+rate = "20/s"
+max_wait = "60s"
+[[semantics]]
+name = "default"
+level = "batch"
+rate = "2/s"
+max_wait = "0s"
+over_rate = "reject"
+[[plans]]
+name = "plain"
+rules = [ { semantic = "export", rate = "3/s", over_rate = "reject", message = "Exports are three a second." } ]
+[[plans]]
+name = "tenants"
+count_by = "tenant"
+[[upstreams]]
+name = "api"
+targets = [{ url = "http://api" }]
+timeout = "10s"
+[[routes]]
+name = "chat"
+path = "/v1/chat/*"
+upstream = "api"
+semantics = ["chat"]
+[[routes]]
+name = "reports"
+path = "/v1/reports/*"
+upstream = "api"
+semantics = ["export"]
+[[routes]]
+name = "mixed"
+path = "/v1/mixed/*"
+upstream = "api"
+semantics = ["chat", "export"]
+[[routes]]
+name = "open"
+path = "/open/*"
+upstream = "api"
+semantics = ["chat"]
+public = true
+[[callers]]
+id = "ann"
+keys = ["HASH-ann"]
+semantics = ["chat", "export"]
+[[callers]]
+id = "bob"
+keys = ["HASH-bob"]
+semantics = ["chat"]
+[[callers]]
+id = "vip"
+keys = ["HASH-vip"]
+pool = "vip"
+semantics = ["chat"]
+[[callers]]
+id = "off"
+keys = ["HASH-off"]
+enabled = false
+semantics = ["chat"]
+[[callers]]
+id = "shop"
+keys = ["HASH-shop"]
+plan = "tenants"
+semantics = ["chat"]
+[[callers]]
+id = "visitors"
+semantics = ["chat"]
+`
+
+func configOf(t testing.TB, text string) *config.Config {
+	t.Helper()
+	text = regexp.MustCompile(`HASH-[a-z]+`).ReplaceAllStringFunc(text, func(s string) string { return hashOf(s[len("HASH-"):]) })
+	c, err := config.LoadBytes("config.toml", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// newWorld starts a gateway before an upstream; call it in a bubble.
+func newWorld(t *testing.T, text string, upstream fasthttp.RequestHandler) *world {
+	t.Helper()
+	w := &world{
+		t: t, front: fasthttputil.NewInmemoryListener(), admin: fasthttputil.NewInmemoryListener(), log: &logBuffer{},
+		ended: make(chan error, 1), target: fasthttputil.NewInmemoryListener(),
+	}
+	c := configOf(t, text)
+	encoder := zap.NewProductionEncoderConfig()
+	encoder.MessageKey = "event"
+	level := zap.NewAtomicLevelAt(zap.DebugLevel)
+	g, err := New(c, Options{
+		Version: "test", NoDate: true,
+		Log: zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(encoder), w.log, level)),
+		Listen: func(addr string) (net.Listener, error) {
+			if addr == c.Server.Listen {
+				return w.front, nil
+			}
+			return w.admin, nil
+		},
+		Dial: func(addr string, _ time.Duration) (net.Conn, error) {
+			if w.refused.Load() {
+				return nil, fmt.Errorf("dial %s: connection refused", addr)
+			}
+			return w.target.Dial()
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.g = g
+	up := &fasthttp.Server{
+		NoDefaultDate: true, NoDefaultServerHeader: true, StreamRequestBody: true, Logger: quiet{},
+		Handler: func(ctx *fasthttp.RequestCtx) {
+			w.calls.Add(1)
+			upstream(ctx)
+		},
+	}
+	go func() { _ = up.Serve(w.target) }()
+	ctx, cancel := context.WithCancel(context.Background())
+	w.stop = cancel
+	go func() { w.ended <- g.Run(ctx) }()
+	time.Sleep(time.Millisecond)
+	t.Cleanup(func() {
+		cancel()
+		<-w.ended
+		_ = up.Shutdown()
+		_ = w.target.Close()
+		time.Sleep(2 * time.Minute)
+	})
+	return w
+}
+
+// reply is what a client got.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+	took   time.Duration
+	err    error
+}
+
+// code is the code of a refusal.
+func (a reply) code() string {
+	var p struct {
+		Code string `json:"code"`
+	}
+	_ = json.Unmarshal([]byte(a.body), &p)
+	return p.Code
+}
+
+func (a reply) member(name string) any {
+	var p map[string]any
+	if err := json.Unmarshal([]byte(a.body), &p); err != nil {
+		return nil
+	}
+	return p[name]
+}
+
+// visitor is one connection.
+type visitor struct {
+	w    *world
+	conn net.Conn
+	br   *bufio.Reader
+}
+
+func (w *world) client() *visitor {
+	c, err := w.front.Dial()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return &visitor{w: w, conn: c, br: bufio.NewReader(c)}
+}
+
+// send writes a request: a method and path, then headers "K: V", then perhaps a body after "".
+func (c *visitor) send(request string, lines ...string) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s HTTP/1.1\r\nHost: api.example\r\n", request)
+	body := ""
+	for i, l := range lines {
+		if l == "" {
+			body = strings.Join(lines[i+1:], "\n")
+			fmt.Fprintf(&b, "Content-Length: %d\r\n", len(body))
+			break
+		}
+		b.WriteString(l + "\r\n")
+	}
+	b.WriteString("\r\n" + body)
+	if _, err := io.WriteString(c.conn, b.String()); err != nil {
+		c.w.t.Error(err)
+	}
+}
+
+func (c *visitor) receive(method string) (a reply) {
+	start := time.Now()
+	resp, err := http.ReadResponse(c.br, &http.Request{Method: method})
+	if err != nil {
+		return reply{err: err, took: time.Since(start)}
+	}
+	b, err := io.ReadAll(resp.Body)
+	return reply{status: resp.StatusCode, header: resp.Header, body: string(b), err: err, took: time.Since(start)}
+}
+
+func (c *visitor) do(request string, lines ...string) reply {
+	c.send(request, lines...)
+	method, _, _ := strings.Cut(request, " ")
+	return c.receive(method)
+}
+
+// do sends one request on a connection of its own.
+func (w *world) do(request string, lines ...string) reply {
+	c := w.client()
+	defer c.conn.Close()
+	return c.do(request, lines...)
+}
+
+// gather sends requests at once and returns all answers.
+func (w *world) gather(n int, request string, lines ...string) []reply {
+	answers := make([]reply, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { answers[i] = w.do(request, lines...) })
+	}
+	wg.Wait()
+	return answers
+}
+
+func (w *world) snapshot() *console.Snapshot { return w.g.snapshot() }
+
+// idle fails unless every seat and place is free again.
+func (w *world) idle() {
+	w.t.Helper()
+	for _, p := range w.snapshot().Pools {
+		if p.InUse != 0 || p.Waiting != 0 {
+			w.t.Errorf("pool %s: %d in use, %d waiting; want it empty", p.Name, p.InUse, p.Waiting)
+		}
+	}
+	if n := w.g.active.Load(); n != 0 {
+		w.t.Errorf("%d requests are still counted as under way", n)
+	}
+	if n := w.g.bodies.held.Load(); n != 0 {
+		w.t.Errorf("%d bytes of bodies are still held", n)
+	}
+}
+
+// metric is the value of a series, as /metrics shows it.
+func (w *world) metric(series string) float64 {
+	var b bytes.Buffer
+	w.g.telemetry.WriteMetrics(&b)
+	for line := range strings.Lines(b.String()) {
+		if rest, ok := strings.CutPrefix(line, series+" "); ok {
+			v, err := strconv.ParseFloat(strings.TrimSpace(rest), 64)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			return v
+		}
+	}
+	return 0
+}
+
+// mirror answers with what the upstream was sent.
+func mirror(ctx *fasthttp.RequestCtx) {
+	ctx.SetContentType("text/plain")
+	fmt.Fprintf(ctx, "%s %s\n", ctx.Method(), ctx.RequestURI())
+	for k, v := range ctx.Request.Header.All() {
+		fmt.Fprintf(ctx, "%s: %s\n", k, v)
+	}
+	body := ctx.Request.Body()
+	fmt.Fprintf(ctx, "\n%s", body)
+}
+
+// slowly answers after a while.
+func slowly(d time.Duration) fasthttp.RequestHandler {
+	return func(ctx *fasthttp.RequestCtx) {
+		time.Sleep(d)
+		ctx.SetBodyString("done")
+	}
+}
