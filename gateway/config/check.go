@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -15,7 +16,7 @@ type checker struct{ *report }
 
 // table checks the keys of one table.
 func (c checker) table(key string, m map[string]any, t reflect.Type) {
-	for _, k := range slices.Sorted(mapKeys(m)) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
 		at := join(key, k)
 		f, ok := fieldOf(t, k)
 		if !ok {

@@ -1,14 +1,10 @@
 package config
 
 import (
-	"iter"
-	"maps"
 	"reflect"
 	"strconv"
 	"strings"
 )
-
-func mapKeys(m map[string]any) iter.Seq[string] { return maps.Keys(m) }
 
 // didYouMean is a hint for a name that is none of those known: the nearest, or else what there is.
 func didYouMean(name string, known []string) string {

@@ -76,16 +76,11 @@ func (w *locator) value(key string, n *unstable.Node) {
 	switch n.Kind {
 	case unstable.InlineTable:
 		for it := n.Children(); it.Next() && !w.deep; {
-			if it.Node().Kind == unstable.KeyValue {
-				w.keyValue(key, it.Node())
-			}
+			w.keyValue(key, it.Node())
 		}
 	case unstable.Array:
 		i := 0
 		for it := n.Children(); it.Next(); {
-			if it.Node().Kind == unstable.Comment {
-				continue
-			}
 			if w.tooDeep(key, it.Node()) {
 				return
 			}

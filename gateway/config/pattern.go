@@ -29,26 +29,50 @@ func checkPath(s string) error {
 		return errors.New("doubled slashes are taken out of requests, so this would never match")
 	}
 	for segment := range strings.SplitSeq(path, "/") {
-		if segment == "." || segment == ".." {
+		name, _, _ := strings.Cut(strings.ReplaceAll(segment, "%3B", ";"), ";")
+		switch {
+		case name != "." && name != "..":
+		case name == segment:
 			return errors.New(`"." and ".." are resolved in requests, so this would never match`)
+		default:
+			return errors.New(`"." and ".." with parameters are ambiguous, and refused in requests`)
 		}
 	}
-	return checkEscapes(path)
+	if err := checkEscapes(path); err != nil {
+		return err
+	}
+	if text, _ := url.PathUnescape(path); overlong(text) {
+		return errors.New("an overlong UTF-8 sequence may hide a slash, and is refused in requests")
+	}
+	return nil
+}
+
+// overlong says that s holds a UTF-8 sequence longer than its character needs. Bytes that are no UTF-8 at
+// all may be an older encoding.
+func overlong(s string) bool {
+	for i := 1; i < len(s); i++ {
+		if lead, next := s[i-1], s[i]; next >= 0x80 && next < 0xc0 {
+			if lead == 0xc0 || lead == 0xc1 || lead == 0xe0 && next < 0xa0 || lead == 0xf0 && next < 0x90 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkEscapes looks at the bytes of a path one by one.
 func checkEscapes(path string) error {
 	for i := 0; i < len(path); i++ {
 		switch b := path[i]; {
-		case b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>\\^`{|}", b) >= 0:
+		case b <= ' ' || b >= 0x7f || strings.IndexByte("\"<>[]\\^`{|}", b) >= 0:
 			return fmt.Errorf("there is a character in it that a request must escape; write %q", (&url.URL{Path: path}).EscapedPath())
 		case b == '%':
 			if i+2 >= len(path) || !only(path[i+1:i+3], "0123456789ABCDEF") {
 				return errors.New("after % stand two hex digits, in upper case")
 			}
 			c := unhex(path[i+1])<<4 | unhex(path[i+2])
-			if c == '/' || c == '\\' || c == 0 {
-				return errors.New("an escaped slash, backslash or zero byte is ambiguous, and refused in requests")
+			if c == '/' || c == '\\' || c < ' ' || c == 0x7f {
+				return errors.New("an escaped slash, backslash or control character is ambiguous, and refused in requests")
 			}
 			if isUnreserved(c) {
 				return fmt.Errorf("%s is written %q: requests are brought to that form first", path[i:i+3], c)

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"time"
 )
@@ -97,5 +96,5 @@ func (r Rate) PerSecond() float64 {
 	if r.N == 0 || r.Per <= 0 {
 		return 0
 	}
-	return float64(r.N) / math.Max(r.Per.Seconds(), 1e-9)
+	return float64(r.N) / r.Per.Seconds()
 }

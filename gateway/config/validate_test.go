@@ -111,6 +111,8 @@ func TestImpossibleValuesAreReportedWithKeyPlaceAndRemedy(t *testing.T) {
 		{`queue: off_peak = [01:00:00]`, `10:13: queue.off_peak[0]: text is wanted here, not a date or time (is it meant to be in quotes?)`},
 		{`upstream: health = "/"`, `48:1: upstreams.api.health: a table is wanted here, not text; write { key = value, ... }`},
 		{`rule: 5,`, `41:3: plans.free.rules[1]: a table is wanted here, not a whole number; write { key = value, ... }`},
+		// One fault, one line: what is none cannot lack a url as well.
+		{"end: [[upstreams]]\nname = \"x\"\ntargets = [\"http://a:1\"]", `64:12: upstreams.x.targets[0]: a table is wanted here, not text; write { key = value, ... }`},
 		// Notations.
 		{`server: rate_per_ip = "200"`, `2:1: server.rate_per_ip = "200": not a rate; write it as amount/span, like "200/s", "20/60s", "5/min" or "5/1h"`},
 		{`server: rate_per_ip = "-5/s"`, `2:1: server.rate_per_ip = "-5/s": not a rate`},
@@ -187,6 +189,8 @@ func TestImpossibleValuesAreReportedWithKeyPlaceAndRemedy(t *testing.T) {
 		{`rule: { semantic = "default", cost = 6 },`, `41:27: plans.free.rules[1].cost = 6: for default: more than the rate 5/s holds`},
 		{`rule: { semantic = "bulk", rate = "49/s" },`, `41:24: plans.free.rules[1].rate = "49/s": one bulk costs 50: more than the rate 49/s holds`},
 		{`rule: { semantic = "bulk", rate = "100/s", burst = 49 },`, `41:24: plans.free.rules[1].rate = "100/s": one bulk costs 50: more than the burst of 49`},
+		// A rule with a rate and no burst is a window, whatever the semantic has.
+		{"chat: cost = 100\nburst = 400", `41:24: plans.free.rules[0].rate = "10/s": one chat costs 100: more than the rate 10/s holds`},
 		{`rule: { rate = "49/s" },`, `41:5: plans.free.rules[1].rate = "49/s": one bulk costs 50: more than the rate 49/s holds, so that it could never be paid; give the rule a cost, or a larger rate`},
 		{`rule: { over_in_flight = "wait" },`, `41:5: plans.free.rules[1].over_in_flight = "wait": not one of the words allowed here`},
 		// Upstreams.
@@ -212,7 +216,11 @@ func TestImpossibleValuesAreReportedWithKeyPlaceAndRemedy(t *testing.T) {
 		{"end: " + route + `path = "/a?b"`, `a pattern has no query and no fragment`},
 		{"end: " + route + `path = "/a b"`, `write "/a%20b"`},
 		{"end: " + route + `path = "/报表"`, `write "/%E6%8A%A5%E8%A1%A8"`},
-		{"end: " + route + `path = "/a%2Fb"`, `an escaped slash, backslash or zero byte is ambiguous`},
+		{"end: " + route + `path = "/a%2Fb"`, `an escaped slash, backslash or control character is ambiguous`},
+		{"end: " + route + `path = "/a%7F"`, `an escaped slash, backslash or control character is ambiguous`},
+		{"end: " + route + `path = "/[a]"`, `write "/%5Ba%5D"`},
+		{"end: " + route + `path = "/..;v=1/a"`, `"." and ".." with parameters are ambiguous`},
+		{"end: " + route + `path = "/a%C0%AF"`, `an overlong UTF-8 sequence may hide a slash`},
 		{"end: " + route + `path = "/a%e6"`, `after % stand two hex digits, in upper case`},
 		{"end: " + route + `path = "/%41"`, `%41 is written 'A': requests are brought to that form first`},
 		{"end: " + route + "path = \"/a\"\nhost = \"a:80\"", `66:1: routes.two.host = "a:80": not a host name without a port`},
