@@ -116,8 +116,10 @@ func dropNamed(value []byte, drop func(name []byte)) {
 }
 
 func protected(name []byte) bool {
-	for _, p := range [...]string{"Host", "Content-Length", "Transfer-Encoding", "Content-Type", "Content-Encoding", "Date",
-		"Traceparent", "Tracestate", "X-Request-Id", "Via", "Set-Cookie"} {
+	for _, p := range [...]string{
+		"Host", "Content-Length", "Transfer-Encoding", "Content-Type", "Content-Encoding", "Date",
+		"Traceparent", "Tracestate", "X-Request-Id", "Via", "Set-Cookie",
+	} {
 		if equalFold(name, p) {
 			return true
 		}

@@ -57,7 +57,7 @@ func NewSample(o SampleOptions) *Sample {
 	server := &fasthttp.Server{
 		Handler:                      s.serve,
 		Name:                         "tidegate-sample",
-		NoDefaultDate:                true, // set by serve: the server's own is a goroutine that never ends
+		NoDefaultDate:                true, // fasthttp dates answers from a goroutine that never ends
 		StreamRequestBody:            true,
 		DisablePreParseMultipartForm: true,
 		IdleTimeout:                  time.Minute,
@@ -96,7 +96,6 @@ func (s *Sample) serve(ctx *fasthttp.RequestCtx) {
 	if ctx.Request.IsBodyStream() {
 		_, _ = io.Copy(io.Discard, ctx.RequestBodyStream())
 	}
-	ctx.Response.Header.SetBytesV("Date", fasthttp.AppendHTTPDate(nil, time.Now()))
 	ctx.SetContentType("application/json")
 	path := ctx.Path()
 	switch {
