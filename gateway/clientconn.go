@@ -34,6 +34,7 @@ type clientConn struct {
 
 	scan    headerScan
 	fault   *faultError // why this connection's next header is refused
+	speaks  language    // of the client, as far as its refused header was read
 	raw     bool        // hijacked: bytes pass as they are
 	served  bool        // at least one header was read
 	body    requestBody
@@ -86,17 +87,17 @@ func (c *clientConn) Read(p []byte) (int, error) {
 		switch c.scan.scan(p[:n]) {
 		case scanDone:
 			if c.scan.pos > c.limits.maxHeader {
-				return c.refuseHeader(p, errHeaderTooLarge)
+				return c.refuseHeader(p, n, errHeaderTooLarge)
 			}
 			c.served = true
 			c.rest = p[c.scan.pos:n]
 			c.startBody()
 			return c.scan.pos, nil
 		case scanBad:
-			return c.refuseHeader(p, &faultError{CodeBadRequest, "The request was not read: " + c.scan.why + "."})
+			return c.refuseHeader(p, n, &faultError{CodeBadRequest, "The request was not read: " + c.scan.why + "."})
 		}
 		if n >= c.limits.maxHeader || n == len(p) {
-			return c.refuseHeader(p, errHeaderTooLarge)
+			return c.refuseHeader(p, n, errHeaderTooLarge)
 		}
 		if !timed {
 			timed = true
@@ -108,7 +109,7 @@ func (c *clientConn) Read(p []byte) (int, error) {
 			continue
 		}
 		if isTimeout(err) && !onlyBlankLine(p[:n]) {
-			return c.refuseHeader(p, errHeaderSlow)
+			return c.refuseHeader(p, n, errHeaderSlow)
 		}
 		return 0, io.EOF
 	}
@@ -130,8 +131,9 @@ func (c *clientConn) awaitRequest(p []byte) (int, error) {
 	}
 }
 
-func (c *clientConn) refuseHeader(p []byte, fault *faultError) (int, error) {
+func (c *clientConn) refuseHeader(p []byte, n int, fault *faultError) (int, error) {
 	c.fault = fault
+	c.speaks = preferredLanguage(fieldValue(p[:n], "accept-language"))
 	c.pending.Store(true)
 	p[0] = 'x' // the beginning of a method, whatever it was
 	return 1, nil

@@ -98,9 +98,11 @@ func (e *edge) headerFailed(ctx *fasthttp.RequestCtx, err error) {
 	var small *fasthttp.ErrSmallBuffer
 	if c, ok := ctx.Conn().(*clientConn); ok && c.fault != nil {
 		r.Code, r.Detail = c.fault.code, c.fault.why
+		ctx.Request.Header.Set(fasthttp.HeaderAcceptLanguage, c.speaks.tag())
 	} else if errors.As(err, &small) {
 		r.Code = CodeHeadersTooLarge
 	}
 	r.RequestID = string(e.ids.append(nil))
+	ctx.Response.Header.Set("X-Request-Id", r.RequestID)
 	e.refuse(ctx, &r)
 }

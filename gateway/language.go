@@ -79,6 +79,19 @@ func weight(params []byte) int {
 	return w
 }
 
+// fieldValue finds a field in a header that may be broken: the first line that begins with name.
+func fieldValue(header []byte, name string) []byte {
+	for len(header) > 0 {
+		var line []byte
+		line, header = cutByte(header, '\n')
+		if len(line) > len(name) && line[len(name)] == ':' && equalFold(line[:len(name)], name) {
+			value, _ := cutByte(line[len(name)+1:], '\r')
+			return value
+		}
+	}
+	return nil
+}
+
 func cutByte(b []byte, sep byte) (before, after []byte) {
 	for i, c := range b {
 		if c == sep {
