@@ -160,12 +160,15 @@ func TestTheReportIsPrintedAndWrittenAsAgreed(t *testing.T) {
 	e := good()
 	e.row("steady-over").Whole.AtOnce--
 	e.row("steady-over").Whole.Refused["wait_too_long"] = 1
+	e.row(spider).After = tally.Figures{Offered: 150, GivenUp: 150} // all hung up at the end: no latency to show
 	delay := 300 * ms
 	r := &Report{
 		Scenario: "promo", Seed: 7, Start: time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC), Rows: e.rows, Surges: e.surges, VerdictAfter: &delay,
 		Phases: []phase{
-			{"warm", 0, 2000 * ms, ms, 2 * ms, 0}, {"quiet", 2000 * ms, 10000 * ms, ms, 4 * ms, 0},
-			{"jump", 10000 * ms, 20000 * ms, 2 * ms, 9 * ms, 0}, {"after", 20000 * ms, 30000 * ms, ms, 3 * ms, 0},
+			{"warm", 0, 2000 * ms, ms, 2 * ms, 0},
+			{"quiet", 2000 * ms, 10000 * ms, ms, 4 * ms, 0},
+			{"jump", 10000 * ms, 20000 * ms, 2 * ms, 9 * ms, 0},
+			{"after", 20000 * ms, 30000 * ms, ms, 3 * ms, 0},
 		},
 		SpiderServed: e.spider, SpiderPlanned: e.share, SpiderMeasured: e.beyondQuota(),
 		Upstream: e.counts, BrokenBySemantic: e.brokenBySemantic, Checks: judge(e),

@@ -167,7 +167,7 @@ func (r *Report) printRows(out io.Writer) {
 	for _, row := range r.Rows {
 		f := &row.Whole
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\t%v\t%v\t\n", row.title(), f.Offered, f.AtOnce, f.Waited,
-			f.RefusedTotal(), f.FailedTotal(), f.GivenUp, f.Broken, f.P50, f.P99, f.LongestWait)
+			f.RefusedTotal(), f.FailedTotal(), f.GivenUp, f.Broken, of(f, f.P50), of(f, f.P99), f.LongestWait)
 	}
 	w.Flush()
 	for _, row := range r.Rows {
@@ -187,6 +187,14 @@ func (r *Row) title() string {
 	return r.Name
 }
 
+// of is a latency among what was served, and a dash where nothing was.
+func of(f *tally.Figures, latency tally.Millis) string {
+	if f.Served() == 0 {
+		return "-"
+	}
+	return latency.String()
+}
+
 func byReason(counts map[string]int) string {
 	var parts []string
 	for _, reason := range slices.Sorted(maps.Keys(counts)) {
@@ -200,18 +208,18 @@ func (r *Report) printPhases(out io.Writer) {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "p99 by phase\tquiet\tjump\tafter\t")
 	for _, row := range r.Rows {
-		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t\n", row.title(), row.Quiet.P99, row.Jump.P99, row.After.P99)
+		fmt.Fprintf(w, "%s\t%v\t%v\t%v\t\n", row.title(), of(&row.Quiet, row.Quiet.P99), of(&row.Jump, row.Jump.P99), of(&row.After, row.After.P99))
 	}
 	for _, line := range []struct {
 		name string
-		of   func(p phase) tally.Millis
+		lag  func(p phase) tally.Millis
 	}{
 		{"generator's lag, p99", func(p phase) tally.Millis { return p.LagP99 }},
 		{"generator's lag, max", func(p phase) tally.Millis { return p.LagMax }},
 	} {
 		fmt.Fprint(w, line.name+"\t")
 		for _, p := range r.Phases[1:] {
-			fmt.Fprintf(w, "%v\t", line.of(p))
+			fmt.Fprintf(w, "%v\t", line.lag(p))
 		}
 		fmt.Fprintln(w)
 	}

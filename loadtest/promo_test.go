@@ -105,8 +105,10 @@ func TestEachFaultOfAGatewayFailsItsOwnChecks(t *testing.T) {
 		want  []string // beginnings of the checks that must fail; no others may
 	}{
 		{"one queue for all", func(g *fakeGateway) { g.blind = true }, []string{"the VIP's p99", "spider-77 also gets"}},
-		{"no seats, and the morning taken for a flood", func(g *fakeGateway) { g.unlimited, g.accusing = true, true },
-			[]string{"spider-77 also gets", "in flight", "no surge verdict"}},
+		{
+			"no seats, and the morning taken for a flood", func(g *fakeGateway) { g.unlimited, g.accusing = true, true },
+			[]string{"spider-77 also gets", "in flight", "no surge verdict"},
+		},
 	} {
 		failed := failing(playFake(t, step.fault))
 		for _, want := range step.want {

@@ -24,6 +24,7 @@ type connection struct {
 	next chan int // index of the arrival to send
 
 	conn     net.Conn // nil: to be dialled
+	sendErr  error    // of begin
 	unwatch  func() bool
 	lastUsed time.Time
 	reader   *bufio.Reader
@@ -42,30 +43,42 @@ func (c *connection) serve() {
 	c.hangUp()
 }
 
-// exchange sends one request and reads its answer. Nothing is sent twice.
+// begin sends a request if there is a connection to send it on. It is called by the one who walks the schedule,
+// while the connection is idle and its goroutine waits for next. It does not block: a request fits the socket's
+// buffer, which is empty as everything sent before has been answered.
+func (c *connection) begin(i int) {
+	now := c.leave(i)
+	if c.conn != nil && now.Sub(c.lastUsed) > maxIdle {
+		c.hangUp()
+	}
+	if c.conn != nil {
+		c.sendErr = c.send(i, now)
+	}
+}
+
+// leave notes the moment at which a request leaves the generator.
+func (c *connection) leave(i int) time.Time {
+	now := time.Now()
+	c.g.results[i].Sent = now.Sub(c.g.start)
+	return now
+}
+
+// exchange finishes what begin has begun. Nothing is sent twice.
 func (c *connection) exchange(i int) {
 	g := c.g
-	arrival := g.plan.Arrivals[i]
-	request := &g.plan.Requests[arrival.Who]
 	result := &g.results[i]
-
-	now := time.Now()
-	result.Sent = now.Sub(g.start)
-	err := c.connect(now, now.Add(request.Timeout))
-	if err != nil {
-		result.Failure = Dial
-	} else if err = c.roundTrip(request); err != nil {
-		result.Failure = Broken
+	err := c.sendErr
+	if c.conn == nil {
+		err = c.dial(i)
+	}
+	if err == nil {
+		c.answer.Reset()
+		err = c.answer.ReadLimitBody(c.reader, maxAnswer)
 	}
 	c.lastUsed = time.Now()
 	result.Done = c.lastUsed.Sub(g.start)
 	if err != nil {
-		switch {
-		case g.hold.Err() != nil:
-			result.Failure = GivenUp
-		case isTimeout(err):
-			result.Failure = Timeout
-		}
+		result.Failure = c.failure(err)
 		c.hangUp()
 		return
 	}
@@ -75,32 +88,44 @@ func (c *connection) exchange(i int) {
 	}
 }
 
-// connect makes sure that there is a connection, and bounds the exchange.
-func (c *connection) connect(now, deadline time.Time) error {
-	if c.conn != nil && now.Sub(c.lastUsed) > maxIdle {
-		c.hangUp()
+func (c *connection) failure(err error) Failure {
+	switch {
+	case c.g.hold.Err() != nil:
+		return GivenUp
+	case isTimeout(err):
+		return Timeout
+	case c.conn == nil:
+		return Dial
 	}
-	if c.conn == nil {
-		ctx, cancel := context.WithDeadline(c.g.hold, deadline)
-		defer cancel()
-		conn, err := c.g.plan.Dial(ctx)
-		if err != nil {
-			return err
-		}
-		c.conn = conn
-		c.unwatch = context.AfterFunc(c.g.hold, func() { conn.Close() })
-		c.reader.Reset(conn)
-	}
-	return c.conn.SetDeadline(deadline)
+	return Broken
 }
 
-func (c *connection) roundTrip(request *Request) error {
-	if _, err := c.conn.Write(request.Bytes); err != nil {
+// dial makes the connection and sends the request on it. Without a connection after it, the dialling has failed.
+func (c *connection) dial(i int) error {
+	now := c.leave(i)
+	ctx, cancel := context.WithDeadline(c.g.hold, now.Add(c.request(i).Timeout))
+	defer cancel()
+	conn, err := c.g.plan.Dial(ctx)
+	if err != nil {
 		return err
 	}
-	c.answer.Reset()
-	return c.answer.ReadLimitBody(c.reader, maxAnswer)
+	c.conn = conn
+	c.unwatch = context.AfterFunc(c.g.hold, func() { conn.Close() })
+	c.reader.Reset(conn)
+	return c.send(i, now)
 }
+
+// send writes the request and bounds the whole exchange, from the moment of leaving.
+func (c *connection) send(i int, left time.Time) error {
+	request := c.request(i)
+	if err := c.conn.SetDeadline(left.Add(request.Timeout)); err != nil {
+		return err
+	}
+	_, err := c.conn.Write(request.Bytes)
+	return err
+}
+
+func (c *connection) request(i int) *Request { return &c.g.plan.Requests[c.g.plan.Arrivals[i].Who] }
 
 // read takes from the answer what the report needs.
 func (c *connection) read(result *Result) {

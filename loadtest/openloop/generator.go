@@ -1,8 +1,9 @@
 // Package openloop sends requests at moments fixed in advance and measures from those moments.
 //
-// One goroutine walks the schedule. Each connection has a goroutine of its own that takes one request at
-// a time; the connection that was idle for the shortest time is used first, a new one is made when none
-// is idle, up to a bound. A result goes into a slot of its own in a slice made before the start, so that
+// One goroutine walks the schedule and writes each request itself, so that a request waits for one goroutine
+// to get a core and not for two. Each connection has a goroutine of its own that reads the answer, and that
+// dials and writes where the connection is new. The connection that was idle for the shortest time is used
+// first, a new one is made when none is idle, up to a bound. A result goes into a slot of its own in a slice made before the start, so that
 // the run takes no lock but the one of the idle list and makes next to no garbage.
 //
 // The generator watches itself: the time from the intended to the actual sending is its own lag, and a
@@ -100,6 +101,7 @@ func (g *generator) send(ctx context.Context) {
 			continue
 		}
 		g.pending.Add(1)
+		c.begin(i)
 		c.next <- i // never blocks: the connection is idle and the channel holds one
 	}
 }
