@@ -68,8 +68,12 @@ func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 		rest = int64(float64(arrivals) * float64(over) / float64(at-f.last))
 	}
 	arrivals -= rest
+	quiet := f.silent() // and not stepped since: what came came now, not all the while
 	for i := range whole {
 		share := arrivals / (whole - i)
+		if quiet && i < whole-1 {
+			share = 0
+		}
 		arrivals -= share
 		f.push(share + f.partial)
 		f.partial = 0
