@@ -22,29 +22,41 @@ func TestStepAllocatesNothing(t *testing.T) {
 	}
 }
 
+// As a ticker does: all flows in turn, each with its own arrivals.
 func BenchmarkStep(b *testing.B) {
-	for name, rate := range map[string]float64{"10": 10, "300": 300, "idle": 0, "surge": 50} {
-		b.Run(name, func(b *testing.B) {
+	for _, c := range []struct {
+		name       string
+		rate, then float64
+	}{{"idle", 0, 0}, {"10", 10, 10}, {"300", 300, 300}, {"surge", 50, 500}} {
+		b.Run(c.name, func(b *testing.B) {
 			r := rand.New(rand.NewPCG(1, 1))
 			counts := make([]int64, 4096)
-			for i := range counts {
-				counts[i] = draw(r, rate/10)
-			}
-			c, f, now := config(), NewFlow(t0), time.Now()
-			for i := range 3000 {
-				now = now.Add(100 * time.Millisecond)
-				f.Step(c, now, counts[i])
-			}
-			if name == "surge" {
+			fill := func(rate float64) {
 				for i := range counts {
-					counts[i] *= 10
+					counts[i] = draw(r, rate*cellSeconds)
 				}
 			}
+			fill(c.rate)
+			config, now := config(), time.Now() // monotonic, as in life
+			flows := make([]Flow, 64)
+			for i := range flows {
+				flows[i] = NewFlow(now)
+			}
+			for i := range 1000 {
+				now = now.Add(cell)
+				for j := range flows {
+					flows[j].Step(config, now, counts[(i*71+j)&4095])
+				}
+			}
+			fill(c.then)
 			i := 0
 			b.ReportAllocs()
 			for b.Loop() {
-				now = now.Add(100 * time.Millisecond)
-				f.Step(c, now, counts[i&4095])
+				j := i & 63
+				if j == 0 {
+					now = now.Add(cell)
+				}
+				flows[j].Step(config, now, counts[(i+i>>6*7)&4095])
 				i++
 			}
 		})

@@ -1,5 +1,7 @@
 package detector
 
+import "math/bits"
+
 const (
 	cellSeconds = 0.1
 	ringCells   = 64 // 6.4 s
@@ -10,7 +12,8 @@ const (
 // scaleCells is the length of a scale in cells.
 func scaleCells(k int) int { return 2 << k }
 
-func scaleSeconds(k int) float64 { return float64(scaleCells(k)) * cellSeconds }
+// scaleSeconds is the same in seconds.
+var scaleSeconds = [scales]float64{0.2, 0.4, 0.8, 1.6, 3.2, 6.4}
 
 // cells is the recent past of a flow: arrivals by 100 ms, and their sums over the newest 2, 4, 8 .. 64 of them.
 type cells struct {
@@ -27,6 +30,9 @@ type cells struct {
 
 // back is the cell that is n older than the newest, n below ringCells.
 func (r *cells) back(n int) uint32 { return r.ring[(int(r.newest)-n)&(ringCells-1)] }
+
+// validScales is how many scales lie within the valid cells.
+func (r *cells) validScales() int { return max(0, bits.Len8(r.valid)-1) }
 
 // push adds a cell and gives the one that falls out of the ring.
 func (r *cells) push(c uint32) (oldest uint32) {

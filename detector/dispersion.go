@@ -76,6 +76,6 @@ func (p *dispersion) spread(seconds float64) {
 		m := p.known[k]
 		least = max(least, min(mostDispersion, (m.squares+priorDispersion*priorEvents)/(m.events+priorEvents)))
 		p.phi[k] = least
-		p.variance[k] = float64(least) * (1 + scaleSeconds(k)/min(knownSeconds, max(cellSeconds, seconds)))
+		p.variance[k] = float64(least) * (1 + scaleSeconds[k]/min(knownSeconds, max(cellSeconds, seconds)))
 	}
 }

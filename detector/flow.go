@@ -18,6 +18,7 @@ type Flow struct {
 	end        int64     // of the newest whole cell
 	last       int64     // the last step
 	partial    int64     // arrivals since end
+	window     time.Duration
 	cells      cells
 	dispersion dispersion
 	level      level
@@ -42,8 +43,9 @@ func NewFlow(now time.Time) Flow {
 // cells and moments a little before the last one are fine; a gap is neither silence nor a surge.
 func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	at := int64(now.Sub(f.origin))
-	if n := windowCells(c.Window); n != f.cells.windowN {
-		f.cells.observe(n)
+	if f.window != c.Window {
+		f.window = c.Window
+		f.cells.observe(windowCells(c.Window))
 	}
 	if f.last == 0 && f.cells.ticks == 0 {
 		f.end = at - int64(cell) // the first step is a cell, and the others fall in with it
@@ -68,14 +70,28 @@ func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 		rest = int64(float64(arrivals) * float64(over) / float64(at-f.last))
 	}
 	arrivals -= rest
-	for i := range whole {
-		share := arrivals / (whole - i)
+	if whole > 1 {
+		arrivals = f.spread(arrivals, whole)
+	}
+	f.push(arrivals + f.partial)
+	f.end, f.last, f.partial = end, at, rest
+	return f.decide(c)
+}
+
+// spread pushes all but the newest of several whole cells, evenly filled, and gives what is left for that one. A flow that was silent
+// was not stepped: what came came now, not all the while.
+func (f *Flow) spread(arrivals, whole int64) int64 {
+	silent := f.silent()
+	for ; whole > 1; whole-- {
+		share := arrivals / whole
+		if silent {
+			share = 0
+		}
 		arrivals -= share
 		f.push(share + f.partial)
 		f.partial = 0
 	}
-	f.end, f.last, f.partial = end, at, rest
-	return f.decide(c)
+	return arrivals
 }
 
 // push adds a whole cell, and learns the one that falls out of the ring if it is to be learned.

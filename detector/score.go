@@ -13,14 +13,14 @@ type tide struct {
 	rise    time.Duration
 	perSec  float64         // ln 2/rise
 	short   float64         // growth over the lag of the short mean
-	reached [scales]float64 // growth from where the level was learned, 6.4 s ago, to the middle of a scale
+	reached [scales]float64 // growth from where the level was learned, 6.4 s ago, to the middle of a scale, times the scale's seconds
 }
 
 func (t *tide) reckon(rise time.Duration) {
 	t.rise, t.perSec = rise, math.Ln2/rise.Seconds()
 	t.short = math.Exp(min(most, t.perSec*shortSeconds))
 	for k := range t.reached {
-		t.reached[k] = math.Exp(min(most, t.perSec*(ringSeconds-scaleSeconds(k)/2)))
+		t.reached[k] = math.Exp(min(most, t.perSec*(ringSeconds-scaleSeconds[k]/2))) * scaleSeconds[k]
 	}
 }
 
@@ -32,44 +32,55 @@ func (f *Flow) judge(c *Config, finest int, enough float64) (score float64, sinc
 	if f.tide.rise != c.Rise {
 		f.tide.reckon(c.Rise)
 	}
-	recent := f.level.now(f.tide.short)
-	long := max(f.level.long, leastExpected)
+	recent, long := f.level.now(f.tide.short), f.level.long
+	if long < leastExpected {
+		long = leastExpected
+	}
 	if f.stale > 0 {
 		stale := math.Exp(min(f.tide.perSec*f.stale, math.Ln2))
 		recent *= stale
 		long *= stale
 	}
-	f.expected = max(recent, long)
+	f.expected = recent
+	if recent < long {
+		f.expected = long
+	}
+	finest = min(finest, f.cells.validScales())
 	for k := range finest {
-		n := scaleCells(k)
-		if n > int(f.cells.valid) {
-			break
-		}
-		rate := recent * f.tide.reached[k]
-		if rate < long {
-			rate = long
-		}
-		expected := rate * scaleSeconds(k)
+		expected := f.expectedAt(k, recent, long)
 		over := float64(f.cells.sums[k]) - expected
-		// x^2/2 is above what follows for any x: no need to ask where it does not suffice. One comparison, mostly false.
-		if over*math.Abs(over) < threshold*expected*f.dispersion.variance[k] {
+		// x^2/2 is above what weigh finds for any x, so that its logarithm is seldom needed. One comparison, mostly false.
+		if over*math.Abs(over) >= expected*f.dispersion.variance[k]*threshold {
+			return f.weigh(c.Ratio, k, finest, enough, recent, long)
+		}
+	}
+	return 0, 0
+}
+
+// expectedAt is how many arrivals a scale may have at the fastest tide from the recent level, and at least from the long one.
+func (f *Flow) expectedAt(k int, recent, long float64) float64 {
+	expected, least := recent*f.tide.reached[k], long*scaleSeconds[k]
+	if expected < least {
+		return least
+	}
+	return expected
+}
+
+// weigh is the best evidence of the scales from first on: the log-likelihood ratio of a rise by ratio or more against none, over
+// the flow's own variance. The fullest cell of each is taken to be as expected: what lasts shows in the others too.
+func (f *Flow) weigh(ratio float64, first, end int, enough, recent, long float64) (score float64, since int) {
+	for k := first; k < end && score < enough; k++ {
+		n, expected := scaleCells(k), f.expectedAt(k, recent, long)
+		sum := float64(f.cells.sums[k])
+		if sum <= expected {
 			continue
 		}
-		s := f.evidence(c.Ratio, k, expected) / f.dispersion.variance[k]
+		sum += expected/float64(n) - float64(f.cells.largest(n))
+		rise := max(ratio, sum/expected)
+		s := (sum*math.Log(rise) - (rise-1)*expected) / f.dispersion.variance[k]
 		if s >= threshold/2 && s > score {
-			if score, since = s, n; score >= enough {
-				break
-			}
+			score, since = s, n
 		}
 	}
 	return score, since
-}
-
-// evidence is the log-likelihood ratio of the best rise by ratio or more against none, for the cells of scale k. The fullest
-// cell is taken to be as expected: what lasts shows in the others too.
-func (f *Flow) evidence(ratio float64, k int, expected float64) float64 {
-	n := scaleCells(k)
-	sum := float64(f.cells.sums[k]) - float64(f.cells.largest(n)) + expected/float64(n)
-	rise := max(ratio, sum/expected)
-	return sum*math.Log(rise) - (rise-1)*expected
 }

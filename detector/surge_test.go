@@ -269,6 +269,31 @@ func TestFlowThatComesAndGoesIsJudgedByWhatItDoesWhenItIsThere(t *testing.T) {
 	}
 }
 
+func TestQuietFlowThatWasNotSteppedIsJudgedOnceItIsBack(t *testing.T) {
+	for _, pause := range []float64{1, 5, 7, 3600} {
+		r := rand.New(rand.NewPCG(16, 16))
+		m := newSim(t)
+		m.run(120, poisson(r, at(100)))
+		for !m.f.Quiet(m.now()) {
+			m.step(0)
+		}
+		m.s += pause
+		m.run(60, poisson(r, at(110)))
+		if len(m.began) > 0 {
+			t.Errorf("back after %v s: verdicts at %v", pause, m.began)
+		}
+		for !m.f.Quiet(m.now()) {
+			m.step(0)
+		}
+		m.s += pause
+		begin := m.s
+		m.run(5, poisson(r, at(1500)))
+		if len(m.began) != 1 || m.began[0]-begin > 0.4+1e-6 {
+			t.Errorf("back after %v s at %v with 15 times as much: verdicts at %v", pause, begin, m.began)
+		}
+	}
+}
+
 func TestReturnFromADipIsNoSurge(t *testing.T) {
 	r := rand.New(rand.NewPCG(12, 12))
 	m := newSim(t)
