@@ -69,7 +69,6 @@ type rig struct {
 	front   *fasthttputil.InmemoryListener
 	told    *told
 	trusted bool
-	last    Result // what Forward gave last
 	ended   bool
 	clients []net.Conn
 
@@ -139,9 +138,6 @@ func newRig(t *testing.T, o Options, targets map[string]targetFunc) *rig {
 				ctx.Request.Body() // as the gateway does before it admits
 			}
 			res, answered := r.up.Forward(ctx, r.told, r.trusted)
-			r.mu.Lock()
-			r.last = res
-			r.mu.Unlock()
 			if !answered {
 				if n := ctx.Response.Header.Len(); n != 0 {
 					t.Errorf("an unanswered response has %d headers: %q", n, ctx.Response.Header.String())
