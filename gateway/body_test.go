@@ -354,21 +354,27 @@ func TestAnUnreadBodyIsDrainedIfItIsLittle(t *testing.T) {
 }
 
 func TestAReadOfABodyCanBeInterrupted(t *testing.T) {
-	c := edgeConfig()
-	limits := limitsOf(c)
-	e := startSocketEdge(t, c, func(ctx *fasthttp.RequestCtx) {
-		readBody(ctx, limits)
-		go func() {
-			_ = ctx.Conn().SetReadDeadline(time.Unix(1, 0))
-		}()
-		_, err := io.Copy(io.Discard, ctx.Request.BodyStream())
-		if ne, ok := err.(net.Error); !ok || !ne.Timeout() {
-			t.Errorf("error %v, want a timeout", err)
-		}
-		ctx.Response.SetConnectionClose()
+	bubble(t, func(t *testing.T) {
+		c := edgeConfig()
+		limits := limitsOf(c)
+		e := startEdge(t, c, func(ctx *fasthttp.RequestCtx) {
+			readBody(ctx, limits)
+			begun := time.Now()
+			go func() {
+				time.Sleep(time.Second)
+				_ = ctx.Conn().SetReadDeadline(time.Unix(1, 0))
+			}()
+			for _, took := range []time.Duration{time.Second, time.Second} { // it stays interrupted
+				_, err := io.Copy(io.Discard, ctx.Request.BodyStream())
+				if ne, ok := err.(net.Error); !ok || !ne.Timeout() || time.Since(begun) != took {
+					t.Errorf("error %v after %v, want a timeout after %v", err, time.Since(begun), took)
+				}
+			}
+			ctx.Response.SetConnectionClose()
+		})
+		cl := e.connect().send(post(50_000) + "x")
+		cl.answer().says(t, 200, "")
 	})
-	cl := e.connect().send(post(50_000) + "x")
-	cl.answer().says(t, 200, "")
 }
 
 func TestASmallBodyThatIsHereIsReadWithoutAllocation(t *testing.T) {

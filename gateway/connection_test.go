@@ -262,6 +262,7 @@ func TestAReaderThatStallsIsCutAndASlowOneIsNot(t *testing.T) {
 		inner := &shortListener{conns: make(chan net.Conn)}
 		answer := bytes.Repeat([]byte("x"), 1<<20)
 		e := newEdge(edgeConfig(), newRequestIDs(), quiet{}, func(ctx *fasthttp.RequestCtx) { ctx.Response.SetBodyRaw(answer) }, writeRefusal)
+		e.server.NoDefaultDate = true
 		go e.serve(inner)
 		defer close(inner.conns)
 		dial := func() net.Conn {
