@@ -225,6 +225,33 @@ func TestGapIsNeitherSilenceNorSurge(t *testing.T) {
 	}
 }
 
+func TestLongAbsenceExcusesOneDoublingAndNotForLong(t *testing.T) {
+	for _, silent := range []bool{true, false} {
+		r := rand.New(rand.NewPCG(17, 17))
+		m := newSim(t)
+		away := func() {
+			if silent {
+				m.run(3*3600, steady(0))
+			} else {
+				m.s += 24 * 3600
+			}
+		}
+		m.run(300, poisson(r, at(100)))
+		away()
+		m.run(300, poisson(r, at(190))) // risen meanwhile
+		if len(m.began) > 0 {
+			t.Errorf("silent %v: verdicts at %v", silent, m.began)
+		}
+		away()
+		m.run(60, poisson(r, at(190)))
+		begin := m.s
+		m.run(20, poisson(r, at(380)))
+		if len(m.began) != 1 || m.began[0]-begin > 3 {
+			t.Errorf("silent %v: twice as much at %v, a minute after the return: verdicts at %v", silent, begin, m.began)
+		}
+	}
+}
+
 func TestGapInASurgeEndsItOnce(t *testing.T) {
 	m := newSim(t)
 	m.run(60, steady(20))
