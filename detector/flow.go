@@ -202,15 +202,16 @@ func (f *Flow) decideSurge(c *Config) Verdict {
 	mean := float64(f.cells.sums[scales-1]) / ringSeconds
 	calm := max((1+c.Ratio)/2*f.expected, 0.8*c.MinRate)
 	if f.end-f.hot >= int64(c.Hold) && mean < calm {
-		return f.calm(int((f.end - f.hot) / int64(cell)))
+		return f.calm(ringCells) // the mean says that the surge has left them
 	}
 	return None
 }
 
 // calm ends the surge; the newest cells may be judged and learned.
-func (f *Flow) calm(newest int) Verdict {
+func (f *Flow) calm(newest uint8) Verdict {
 	f.state, f.score = Calm, 0
-	f.cells.valid = uint8(min(newest, ringCells))
+	f.cells.valid = newest
+	f.cells.ticks = 0 // the surge's end is no difference to learn from
 	return SurgeEnded
 }
 
