@@ -4,7 +4,6 @@ const (
 	priorDispersion = 2  // assumed of a flow that is not known yet
 	priorEvents     = 20 // and worth as much as so many arrivals
 	mostDispersion  = 1e6
-	clip            = 16 // times what was expected: the most that the edges of a surge count for
 )
 
 // moments are sums over the differences of neighbouring counts a and b at one scale.
@@ -59,12 +58,13 @@ func (p *dispersion) settle(seconds float64) {
 	p.turn(seconds)
 }
 
-// doubt cuts what a surge has brought to a little: its edges are no usual noise. But not to nothing: a flow that comes in batches is to become
-// known as such.
+// doubt cuts what the edges of a surge have brought to a quarter of all that is known: they are no usual noise. But not to nothing:
+// a flow that comes in batches is to become known as such.
 func (p *dispersion) doubt() {
 	for k := range scales {
+		usual := (p.known[k].events + priorEvents) / 4
 		for _, m := range []*moments{&p.held[k], &p.fresh[k]} {
-			m.squares = min(m.squares, clip*p.phi[k]*m.events)
+			m.squares = min(m.squares, p.phi[k]*(m.events+usual))
 		}
 	}
 }

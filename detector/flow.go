@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	cell      = 100 * time.Millisecond
-	early     = cell / 10 // a step this near the end of a cell ends it
-	hotScales = 4         // 0.2 to 1.6 s: by these a surge is seen to go on
+	cell         = 100 * time.Millisecond
+	early        = cell / 10 // a step this near the end of a cell ends it
+	mostArrivals = 1 << 40   // in one step: so that sums fit
+	hotScales    = 4         // 0.2 to 1.6 s: by these a surge is seen to go on
 )
 
 // Flow is what the detector knows of one flow: about half a KiB, without pointers but the time zone's. Make it with NewFlow, use
@@ -43,21 +44,22 @@ func NewFlow(now time.Time) Flow {
 // cells and moments a little before the last one are fine; a gap is neither silence nor a surge.
 func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	at := int64(now.Sub(f.origin))
+	arrivals = min(max(0, arrivals), mostArrivals)
 	if f.window != c.Window {
 		f.window = c.Window
 		f.cells.observe(windowCells(c.Window))
-	}
-	if f.last == 0 && f.cells.ticks == 0 {
-		f.end = at - int64(cell) // the first step is a cell, and the others fall in with it
 	}
 	if at < f.last-int64(time.Second) {
 		f.shift(at - f.last)
 	}
 	at = max(at, f.last)
+	if f.last == 0 && f.cells.ticks == 0 {
+		f.end = at - int64(cell) // the first step is a cell, and the others fall in with it
+	}
 	whole := (at + int64(early) - f.end) / int64(cell)
 	switch {
 	case whole == 0:
-		f.partial += arrivals
+		f.partial = min(f.partial+arrivals, mostArrivals)
 		f.last = at
 		return None
 	case whole > ringCells:
@@ -66,7 +68,7 @@ func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	// What came after the end of the newest cell is not known apart: it is taken to be spread over the step.
 	end := f.end + whole*int64(cell)
 	rest := int64(0)
-	if over := at - end; over > int64(early) {
+	if over := at - end; over > int64(early) && at > f.last {
 		rest = int64(float64(arrivals) * float64(over) / float64(at-f.last))
 	}
 	arrivals -= rest
@@ -200,15 +202,16 @@ func (f *Flow) decideSurge(c *Config) Verdict {
 	mean := float64(f.cells.sums[scales-1]) / ringSeconds
 	calm := max((1+c.Ratio)/2*f.expected, 0.8*c.MinRate)
 	if f.end-f.hot >= int64(c.Hold) && mean < calm {
-		return f.calm(int((f.end - f.hot) / int64(cell)))
+		return f.calm(ringCells) // the mean says that the surge has left them
 	}
 	return None
 }
 
 // calm ends the surge; the newest cells may be judged and learned.
-func (f *Flow) calm(newest int) Verdict {
+func (f *Flow) calm(newest uint8) Verdict {
 	f.state, f.score = Calm, 0
-	f.cells.valid = uint8(min(newest, ringCells))
+	f.cells.valid = newest
+	f.cells.ticks = 0 // the surge's end is no difference to learn from
 	return SurgeEnded
 }
 

@@ -1,10 +1,10 @@
 package detector
 
 const (
-	shortSeconds  = 8  // time constant of the recent level
-	longSeconds   = 64 // and of the longer one
-	learnSeconds  = 5  // seen for less, a flow is not judged
-	knownSeconds  = 32 // what the level is worth, between its two means
+	shortSeconds  = 8.  // time constant of the recent level
+	longSeconds   = 64. // and of the longer one
+	learnSeconds  = 5   // seen for less, a flow is not judged
+	knownSeconds  = 32  // what the level is worth, between its two means
 	leastExpected = 0.1
 )
 

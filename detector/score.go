@@ -37,7 +37,8 @@ func (f *Flow) judge(c *Config, finest int, enough float64) (score float64, sinc
 		long = leastExpected
 	}
 	if f.stale > 0 {
-		stale := math.Exp(min(f.tide.perSec*f.stale, math.Ln2))
+		f.stale = min(f.stale, c.Rise.Seconds()) // at most twofold
+		stale := math.Exp(f.tide.perSec * f.stale)
 		recent *= stale
 		long *= stale
 	}

@@ -176,6 +176,47 @@ func TestSurgeIsNotLearnedAndEndsWhenItIsCalm(t *testing.T) {
 	}
 }
 
+func TestShortHoldEndsASurgeNoEarlierThanItIsOver(t *testing.T) {
+	r := rand.New(rand.NewPCG(18, 18))
+	m := newSim(t)
+	m.c.Hold = time.Second
+	m.run(120, poisson(r, at(50)))
+	m.run(60, poisson(r, at(95))) // often too little to show within 1.6 s
+	end := m.s
+	m.run(60, poisson(r, at(50)))
+	if len(m.began) != 1 || len(m.ended) != 1 || m.ended[0] < end || m.ended[0] > end+10 {
+		t.Errorf("over at %v: began %v, ended %v", end, m.began, m.ended)
+	}
+}
+
+func TestSurgeDoesNotExcuseTheNext(t *testing.T) {
+	for seed := range 20 {
+		r := rand.New(rand.NewPCG(uint64(seed), 19))
+		m := newSim(t)
+		m.run(120, poisson(r, at(50)))
+		m.run(30, poisson(r, at(800)))
+		m.run(60, poisson(r, at(50)))
+		begin := m.s
+		m.run(20, poisson(r, at(110)))
+		if len(m.began) != 2 || m.began[1]-begin > 6 {
+			t.Errorf("seed %d: a second one of 2.2 times at %v: verdicts at %v", seed, begin, m.began)
+		}
+	}
+}
+
+func TestLevelKeepsUpWithATideThatGoesOn(t *testing.T) {
+	const perSecond = math.Ln2 / 60
+	var l level
+	truth := 0.
+	for i := range 3000 {
+		truth = 20 * math.Exp(perSecond*float64(i)*cellSeconds)
+		l.learn(uint32(math.Round(truth * cellSeconds)))
+	}
+	if got := l.now(math.Exp(perSecond * shortSeconds)); math.Abs(got-truth) > 0.05*truth {
+		t.Errorf("the level is %v, the tide has come to %v", got, truth)
+	}
+}
+
 func TestRiseThatLastsForLearnIsTheNewNormal(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	m := newSim(t)
@@ -221,6 +262,33 @@ func TestGapIsNeitherSilenceNorSurge(t *testing.T) {
 		m.run(5, poisson(r, at(1000)))
 		if len(m.began) != 1 || m.began[0]-at0 > 0.5 {
 			t.Errorf("gap of %v, then a surge at %v: verdicts at %v", gap, at0, m.began)
+		}
+	}
+}
+
+func TestLongAbsenceExcusesOneDoublingAndNotForLong(t *testing.T) {
+	for _, silent := range []bool{true, false} {
+		r := rand.New(rand.NewPCG(17, 17))
+		m := newSim(t)
+		away := func() {
+			if silent {
+				m.run(3*3600, steady(0))
+			} else {
+				m.s += 24 * 3600
+			}
+		}
+		m.run(300, poisson(r, at(100)))
+		away()
+		m.run(300, poisson(r, at(190))) // risen meanwhile
+		if len(m.began) > 0 {
+			t.Errorf("silent %v: verdicts at %v", silent, m.began)
+		}
+		away()
+		m.run(60, poisson(r, at(190)))
+		begin := m.s
+		m.run(20, poisson(r, at(380)))
+		if len(m.began) != 1 || m.began[0]-begin > 3 {
+			t.Errorf("silent %v: twice as much at %v, a minute after the return: verdicts at %v", silent, begin, m.began)
 		}
 	}
 }
