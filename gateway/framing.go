@@ -277,6 +277,15 @@ func isToken(b []byte) bool {
 }
 
 func cleanTarget(b []byte) bool {
+	if len(b) >= 8 {
+		for i := 0; i < len(b)-8; i += 8 {
+			if below(word(b[i:]), ' '+1)|equals(word(b[i:]), 0x7f)|equals(word(b[i:]), '#') != 0 {
+				return false
+			}
+		}
+		last := word(b[len(b)-8:])
+		return below(last, ' '+1)|equals(last, 0x7f)|equals(last, '#') == 0
+	}
 	for _, c := range b {
 		if c <= ' ' || c == 0x7f || c == '#' {
 			return false
@@ -285,22 +294,19 @@ func cleanTarget(b []byte) bool {
 	return true
 }
 
-// cleanValue says that b has no control bytes but tabs. It looks at eight bytes at a time: a byte below
-// 0x20 borrows from its top bit when 0x20 is taken off, a 0x7f is a zero byte after the xor.
+// cleanValue says that b has no control bytes but tabs. Eight bytes are looked at together, the last ones
+// with some that were seen already; tabs are rare, and looked at one by one.
 func cleanValue(b []byte) bool {
-	const (
-		ones = 0x0101010101010101
-		tops = 0x8080808080808080
-	)
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		del := w ^ ones*0x7f
-		if ((w-ones*0x20)&^w|(del-ones)&^del)&tops != 0 && !cleanBytes(b[:8]) {
-			return false
-		}
-		b = b[8:]
+	if len(b) < 8 {
+		return cleanBytes(b)
 	}
-	return cleanBytes(b)
+	for i := 0; i < len(b)-8; i += 8 {
+		if w := word(b[i:]); below(w, ' ')|equals(w, 0x7f) != 0 {
+			return cleanBytes(b[i:])
+		}
+	}
+	w := word(b[len(b)-8:])
+	return below(w, ' ')|equals(w, 0x7f) == 0 || cleanBytes(b[len(b)-8:])
 }
 
 func cleanBytes(b []byte) bool {
@@ -310,6 +316,22 @@ func cleanBytes(b []byte) bool {
 		}
 	}
 	return true
+}
+
+const (
+	eachByte = 0x0101010101010101
+	topBits  = 0x8080808080808080
+)
+
+func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
+
+// below is not 0 if a byte of w is below n, which is at most 128: taking n off borrows from its top bit.
+func below(w, n uint64) uint64 { return (w - eachByte*n) &^ w & topBits }
+
+// equals is not 0 if a byte of w is c.
+func equals(w, c uint64) uint64 {
+	w ^= eachByte * c
+	return (w - eachByte) &^ w & topBits
 }
 
 // equalFold compares b with lower, which is in lower case and ASCII.
