@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/binary"
 	"math"
 )
 
@@ -266,83 +265,3 @@ func (s *headerScan) finish(b []byte) bool {
 
 // hasBody says whether body bytes follow the header.
 func (s *headerScan) hasBody() bool { return s.length != 0 }
-
-func isToken(b []byte) bool {
-	for _, c := range b {
-		if tokenByte[c] == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func cleanTarget(b []byte) bool {
-	for _, c := range b {
-		if c <= ' ' || c == 0x7f || c == '#' {
-			return false
-		}
-	}
-	return true
-}
-
-// cleanValue says that b has no control bytes but tabs. It looks at eight bytes at a time: a byte below
-// 0x20 borrows from its top bit when 0x20 is taken off, a 0x7f is a zero byte after the xor.
-func cleanValue(b []byte) bool {
-	const (
-		ones = 0x0101010101010101
-		tops = 0x8080808080808080
-	)
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		del := w ^ ones*0x7f
-		if ((w-ones*0x20)&^w|(del-ones)&^del)&tops != 0 && !cleanBytes(b[:8]) {
-			return false
-		}
-		b = b[8:]
-	}
-	return cleanBytes(b)
-}
-
-func cleanBytes(b []byte) bool {
-	for _, c := range b {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return false
-		}
-	}
-	return true
-}
-
-// equalFold compares b with lower, which is in lower case and ASCII.
-func equalFold(b []byte, lower string) bool {
-	if len(b) != len(lower) {
-		return false
-	}
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
-}
-
-var (
-	tokenByte = byteTable("!#$%&'*+-.^_`|~")
-	hostByte  = byteTable("-._~%!$&'()*+;=:[]")
-)
-
-// byteTable marks letters, digits and extra.
-func byteTable(extra string) (t [256]uint8) {
-	for c := '0'; c <= '9'; c++ {
-		t[c] = 1
-	}
-	for c := 'a'; c <= 'z'; c++ {
-		t[c], t[c-0x20] = 1, 1
-	}
-	for _, c := range extra {
-		t[c] = 1
-	}
-	return t
-}
