@@ -456,3 +456,22 @@ func TestStatesAndVerdictsHaveNames(t *testing.T) {
 		t.Error("a verdict is not named as its event is")
 	}
 }
+
+func TestFlowThatComesInBatchesBecomesKnownAsSuch(t *testing.T) {
+	for _, every := range []float64{7, 20} {
+		r := rand.New(rand.NewPCG(21, uint64(every)))
+		m := newSim(t)
+		batch := func(s float64) float64 {
+			if math.Mod(s, every) < 2 {
+				return 100
+			}
+			return 5
+		}
+		m.run(1800, poisson(r, batch))
+		early := len(m.began)
+		m.run(3600, poisson(r, batch))
+		if n := len(m.began) - early; n > 0 {
+			t.Errorf("batches each %v s: %d surges in the first half hour, %d in the next hour", every, early, n)
+		}
+	}
+}
