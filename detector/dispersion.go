@@ -58,8 +58,8 @@ func (p *dispersion) settle(seconds float64) {
 	p.turn(seconds)
 }
 
-// doubt cuts what the edges of a surge have brought to a quarter of all that is known: they are no usual noise. But not to nothing:
-// a flow that comes in batches is to become known as such.
+// doubt cuts what the edges of a surge have brought to a quarter of all that is known: they are no usual noise. But
+// not to nothing: a flow that comes in batches is to become known as such.
 func (p *dispersion) doubt() {
 	for k := range scales {
 		usual := (p.known[k].events + priorEvents) / 4

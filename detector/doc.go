@@ -4,8 +4,7 @@
 // # Model
 //
 // A flow's arrivals are counted in cells of 100 ms. The newest 64 cells (6.4 s) are what is judged; what leaves
-// them is learned. So the level that a flow is held to is never made of what is being judged, and what a surge
-// brings is never learned.
+// them is learned. So the level that a flow is held to is never made of what is being judged.
 //
 // The level is two exponential means, a short one (8 s) and a long one (64 s). A tide is a rate that doubles no
 // faster than Rise. The short mean is brought forward by its own lag along the trend it shows against the long
@@ -36,9 +35,10 @@
 // phi is the flow's own dispersion at that length: how many times Poisson's the variance of its counts is. Traffic
 // that comes in trains has 13 and more, and more at longer lengths. It is estimated from the differences of
 // neighbouring counts (Allan's variance), which a trend leaves alone, over about 410 s, and counts only when it is
-// 6.4 s old, lest a surge excuse itself; dividing S by it is the usual correction (quasi-likelihood). phi is never
-// below 1: traffic without any variance has the test of Poisson traffic, not a sharper one. 1 + d/T, with T the
-// seconds that the level stands for (at most 32), accounts for the level being an estimate too.
+// 6.4 s old, lest a surge excuse itself; what a surge's edges add is bounded, lest it excuse the next. Dividing S by
+// it is the usual correction (quasi-likelihood). phi is never below 1: traffic without any variance has the test of
+// Poisson traffic, not a sharper one. 1 + d/T, with T the seconds that the level stands for (at most 32), accounts for
+// the level being an estimate too.
 //
 // The fullest cell of the n is taken to be as expected. So a clump in one cell is not a surge, and one that lasts
 // is found from its second cell on.
@@ -80,8 +80,10 @@
 //
 // # What is not here yet
 //
-// The level knows no season: a rise that comes every day at nine within seconds is found every day. Short bursts
-// that a flow shows a few times a day are each found; they do not yet teach it a higher threshold.
+// The level knows no season: a rise that comes every day at nine within seconds is found every day. Bursts that a
+// flow shows every twenty seconds become its dispersion; those that it shows once a minute or more seldom are each
+// found, and do not yet teach it a higher threshold. A flow that comes and goes, and one day comes at twice its level,
+// is found at each coming, as no single surge lasts for Learn.
 //
 // # References
 //

@@ -12,8 +12,8 @@ const (
 	hotScales    = 4         // 0.2 to 1.6 s: by these a surge is seen to go on
 )
 
-// Flow is what the detector knows of one flow: about half a KiB, without pointers but the time zone's. Make it with NewFlow, use
-// it by pointer from then on. Not safe for concurrent use.
+// Flow is what the detector knows of one flow: 768 bytes, without pointers but the time zone's. Make it with
+// NewFlow, use it by pointer from then on. Not safe for concurrent use.
 type Flow struct {
 	origin     time.Time // moments are kept as ns since it
 	end        int64     // of the newest whole cell
@@ -40,8 +40,8 @@ func NewFlow(now time.Time) Flow {
 	return f
 }
 
-// Step tells the arrivals since the last step and is called about every 100 ms while the flow is not quiet. Moments between two
-// cells and moments a little before the last one are fine; a gap is neither silence nor a surge.
+// Step tells the arrivals since the last step and is called about every 100 ms while the flow is not quiet. Moments
+// between two cells and moments a little before the last one are fine; a gap is neither silence nor a surge.
 func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	at := int64(now.Sub(f.origin))
 	arrivals = min(max(0, arrivals), mostArrivals)
@@ -80,8 +80,8 @@ func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	return f.decide(c)
 }
 
-// spread pushes all but the newest of several whole cells, evenly filled, and gives what is left for that one. A flow that was silent
-// was not stepped: what came came now, not all the while.
+// spread pushes all but the newest of several whole cells, evenly filled, and gives what is left for that one. A
+// flow that was silent was not stepped: what came came now, not all the while.
 func (f *Flow) spread(arrivals, whole int64) int64 {
 	silent := f.silent()
 	for ; whole > 1; whole-- {
@@ -215,8 +215,8 @@ func (f *Flow) calm(newest uint8) Verdict {
 	return SurgeEnded
 }
 
-// gap goes on after so long without a step that the cells say nothing of now: what came in it is neither silence nor a surge,
-// and the level is still the best guess, but may have risen as far as a tide can.
+// gap goes on after so long without a step that the cells say nothing of now: what came in it is neither silence nor
+// a surge, and the level is still the best guess, but may have risen as far as a tide can.
 func (f *Flow) gap(c *Config, at int64) Verdict {
 	f.stale += time.Duration(at - f.end).Seconds()
 	f.end, f.last, f.partial = at, at, 0

@@ -28,8 +28,8 @@ func (l *level) learn(cell uint32) {
 	l.long += (rate - l.long) * share
 }
 
-// now is the short level brought forward by its own lag along the trend that it shows against the long one, within none and
-// the growth that the fastest tide has in that lag.
+// now is the short level brought forward by its own lag along the trend that it shows against the long one, within
+// none and the growth that the fastest tide has in that lag.
 func (l *level) now(growth float64) float64 {
 	trend := (l.short - l.long) * (shortSeconds / (longSeconds - shortSeconds))
 	if trend <= 0 {

@@ -16,7 +16,8 @@ func (f *Flow) Rate() float64 {
 	return float64(f.cells.window) / (float64(f.cells.windowN) * cellSeconds)
 }
 
-// Expected is the rate that the flow is held to, in arrivals a second, before what a tide may add. During a surge it stands still.
+// Expected is the rate that the flow is held to, in arrivals a second, before what a tide may add. During a surge it
+// stands still.
 func (f *Flow) Expected() float64 {
 	if f.state == Learning {
 		return f.level.long
@@ -32,14 +33,15 @@ func (f *Flow) Since() time.Time {
 	return f.origin.Add(time.Duration(f.began))
 }
 
-// Score is the evidence for a surge in nats: 0 below half of what a verdict takes. During a surge, whether it still shows.
+// Score is the evidence for a surge in nats: 0 below half of what a verdict takes. During a surge, whether it still
+// shows.
 func (f *Flow) Score() float64 { return f.score }
 
 // Peak is the highest rate that the surge, or the last one, has had over the window, in arrivals a second.
 func (f *Flow) Peak() float64 { return f.peak }
 
-// Quiet says that nothing has come for so long that the flow need not be stepped until something does. What it has learned it
-// keeps; who drops a quiet flow makes it learn anew.
+// Quiet says that nothing has come for so long that the flow need not be stepped until something does. What it has
+// learned it keeps; who drops a quiet flow makes it learn anew.
 func (f *Flow) Quiet(now time.Time) bool {
 	if f.Surging() || f.partial > 0 {
 		return false

@@ -13,7 +13,7 @@ type tide struct {
 	rise    time.Duration
 	perSec  float64         // ln 2/rise
 	short   float64         // growth over the lag of the short mean
-	reached [scales]float64 // growth from where the level was learned, 6.4 s ago, to the middle of a scale, times the scale's seconds
+	reached [scales]float64 // growth from the level, 6.4 s ago, to the middle of a scale, times its seconds
 }
 
 func (t *tide) reckon(rise time.Duration) {
@@ -26,8 +26,9 @@ func (t *tide) reckon(rise time.Duration) {
 
 const most = 50 // as an exponent: beyond it there is no difference
 
-// judge is the evidence, in nats, that the flow has burst within its newest cells, and since how many of them. It looks at the
-// finest scales, and goes no further once it has enough. Evidence below half of the threshold is given as 0.
+// judge is the evidence, in nats, that the flow has burst within its newest cells, and since how many of them. It
+// looks at the finest scales, and goes no further once it has enough. Evidence below half of the threshold is given
+// as 0.
 func (f *Flow) judge(c *Config, finest int, enough float64) (score float64, since int) {
 	if f.tide.rise != c.Rise {
 		f.tide.reckon(c.Rise)
@@ -50,7 +51,8 @@ func (f *Flow) judge(c *Config, finest int, enough float64) (score float64, sinc
 	for k := range finest {
 		expected := f.expectedAt(k, recent, long)
 		over := float64(f.cells.sums[k]) - expected
-		// x^2/2 is above what weigh finds for any x, so that its logarithm is seldom needed. One comparison, mostly false.
+		// x^2/2 is above what weigh finds for any x, so that its logarithm is seldom needed. One comparison, mostly
+		// false.
 		if over*math.Abs(over) >= expected*f.dispersion.variance[k]*threshold {
 			return f.weigh(c.Ratio, k, finest, enough, recent, long)
 		}
@@ -58,7 +60,8 @@ func (f *Flow) judge(c *Config, finest int, enough float64) (score float64, sinc
 	return 0, 0
 }
 
-// expectedAt is how many arrivals a scale may have at the fastest tide from the recent level, and at least from the long one.
+// expectedAt is how many arrivals a scale may have at the fastest tide from the recent level, and at least from the
+// long one.
 func (f *Flow) expectedAt(k int, recent, long float64) float64 {
 	expected, least := recent*f.tide.reached[k], long*scaleSeconds[k]
 	if expected < least {
@@ -67,8 +70,9 @@ func (f *Flow) expectedAt(k int, recent, long float64) float64 {
 	return expected
 }
 
-// weigh is the best evidence of the scales from first on: the log-likelihood ratio of a rise by ratio or more against none, over
-// the flow's own variance. The fullest cell of each is taken to be as expected: what lasts shows in the others too.
+// weigh is the best evidence of the scales from first on: the log-likelihood ratio of a rise by ratio or more
+// against none, over the flow's own variance. The fullest cell of each is taken to be as expected: what lasts shows
+// in the others too.
 func (f *Flow) weigh(ratio float64, first, end int, enough, recent, long float64) (score float64, since int) {
 	for k := first; k < end && score < enough; k++ {
 		n, expected := scaleCells(k), f.expectedAt(k, recent, long)

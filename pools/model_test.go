@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// model is a meter written down plainly: a list of all payments and, for a bucket, a level in rational numbers. For a window
-// of cells it knows only the bounds.
+// model is a meter written down plainly: a list of all payments and, for a bucket, a level in rational numbers. For
+// a window of cells it knows only the bounds.
 type model struct {
 	limit  Limit
 	last   time.Time
