@@ -103,7 +103,7 @@ func (x *exchange) label(h *fasthttp.ResponseHeader) {
 		h.AddBytesV("Server-Timing", b) // beside the upstream's own
 	}
 	if q := &x.item.Quota; q.Limit > 0 && x.data != nil {
-		h.SetBytesV("RateLimit-Policy", x.fields().policy)
+		h.SetBytesV("RateLimit-Policy", x.ruleFields().policy)
 		b = appendRateLimit(b[:0], x.rule.ID, q.Remaining, q.Reset)
 		h.SetBytesV("RateLimit", b)
 	}

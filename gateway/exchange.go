@@ -33,10 +33,14 @@ type exchange struct {
 	trusted bool // the peer is a trusted proxy
 	trace   traceContext
 
+	fields  fieldValues
 	path    []byte // normalised
 	scratch []byte
 	kept    []byte // copies of what the header's bytes said before they moved
+	lines   []byte // header lines for the upstream
+	head    upstream.Head
 	keyHash [32]byte
+	bearer  bool // the Authorization field is a key of ours
 	tag     []byte
 	maxWait time.Duration // asked for by the request; negative: not
 	tenant  []byte        // as counted and passed on, in kept; an anonymous caller's address is not here
@@ -77,14 +81,12 @@ func (g *Gateway) begin(ctx *fasthttp.RequestCtx) *exchange {
 		x.trusted = true
 		x.client = x.live.proxies.clientAddress(peer, &ctx.Request.Header)
 	}
-	x.name(&ctx.Request.Header)
 	g.active.Add(1)
 	return x
 }
 
 // name gives the request its id: the gateway's own, or the one of a proxy that is believed.
-func (x *exchange) name(h *fasthttp.RequestHeader) {
-	given := h.Peek(headerRequestID)
+func (x *exchange) name(given []byte) {
 	if x.trusted && acceptableRequestID(given) {
 		x.idLen = copy(x.id[:], given)
 		return
@@ -185,6 +187,6 @@ func (x *exchange) end() {
 	}
 	x.settle()
 	x.g.active.Add(-1)
-	*x = exchange{scratch: x.scratch[:0], kept: x.kept[:0]}
+	*x = exchange{scratch: x.scratch[:0], kept: x.kept[:0], lines: x.lines[:0]}
 	exchanges.Put(x)
 }

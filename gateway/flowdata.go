@@ -82,8 +82,8 @@ func (x *exchange) key() scheduler.Key {
 	return k
 }
 
-// fields are those of the rule in force.
-func (x *exchange) fields() *ruleFields {
+// ruleFields are those of the rule in force.
+func (x *exchange) ruleFields() *ruleFields {
 	d := x.data
 	if f := d.rule.Load(); f != nil && f.rule == x.rule {
 		return f
@@ -100,7 +100,7 @@ func (x *exchange) fields() *ruleFields {
 // countWait records a wait that has ended.
 func (x *exchange) countWait() {
 	it := &x.item
-	x.fields().waits.Update(it.Waited.Seconds())
+	x.ruleFields().waits.Update(it.Waited.Seconds())
 	if it.Verdict == scheduler.Granted && it.Estimate >= 0 {
 		x.g.telemetry.estimateMissed(it.Estimate, it.Waited)
 	}

@@ -149,24 +149,50 @@ func TestUsualHeaderIsCheckedWithoutAllocation(t *testing.T) {
 	}
 }
 
-func TestIdentityFieldsAreFoundTwice(t *testing.T) {
-	f := newFieldNames("X-API-Key", "X-Semantic", "X-Tenant-Id", "X-Max-Wait", "X-Queue-Ticket")
-	for _, c := range []struct{ raw, want string }{
-		{"", ""},
-		{"\r\n", ""},
-		{"Host: a\r\nX-API-Key: 1\r\nX-Semantic: chat\r\n\r\n", ""},
-		{"X-API-Key: 1\r\nx-api-key: 1\r\n\r\n", "x-api-key"},
-		{"X-SEMANTIC: a\r\nHost: b\r\nX-Semantic: a\r\n\r\n", "x-semantic"},
-		{"X-Other-K: 1\r\nX-Other-K: 1\r\nX-Max-Wait: 1s\r\n\r\n", ""},
-		{"X-API-Keyx: 1\r\nX-API-Key: 1\r\nX: X-API-Key: 2\r\n\r\n", ""},
+// identityTable is the table of the default places.
+func identityTable() *fieldTable {
+	t := newFieldTable()
+	for _, name := range []string{"x-api-key", "x-semantic", "x-tenant-id"} {
+		t.add(field{name, true, true})
+	}
+	return t
+}
+
+func TestFieldsAreFoundOnceOrTwice(t *testing.T) {
+	table := identityTable()
+	key := fixedFields
+	for _, c := range []struct{ raw, twice, key, wait string }{
+		{"", "", "", ""},
+		{"\r\n", "", "", ""},
+		{"Host: a\r\nX-API-Key: 1\r\nX-Semantic: chat\r\n\r\n", "", "1", ""},
+		{"X-API-Key: 1\r\nx-api-key: 1\r\n\r\n", "x-api-key", "1", ""},
+		{"X-SEMANTIC: a\r\nHost: b\r\nX-Semantic: a\r\n\r\n", "x-semantic", "", ""},
+		{"X-Other-K: 1\r\nX-Other-K: 1\r\nX-Max-Wait:1s\r\n\r\n", "", "", "1s"},
+		{"X-API-Keyx: 1\r\nX-API-Key: \t1 2 \r\nX: X-API-Key: 2\r\n\r\n", "", "1 2", ""},
+		{"X-Request-Id: a\r\nX-Request-Id: b\r\nx-max-wait: 2s\r\n\r\n", "", "", "2s"},
 	} {
-		if got := f.duplicate([]byte(c.raw)); got != c.want {
-			t.Errorf("%q: %q, want %q", c.raw, got, c.want)
+		var values fieldValues
+		twice := table.read([]byte(c.raw), &values)
+		if twice != c.twice || string(values[key]) != c.key || string(values[fieldMaxWait]) != c.wait {
+			t.Errorf("%q: twice %q, key %q, wait %q", c.raw, twice, values[key], values[fieldMaxWait])
 		}
 	}
 	raw := []byte(usualHeader[strings.Index(usualHeader, "\n")+1:])
-	if n := testing.AllocsPerRun(100, func() { f.duplicate(raw) }); n != 0 {
+	var values fieldValues
+	if n := testing.AllocsPerRun(100, func() { table.read(raw, &values) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestWhatEndsAtTheGateway(t *testing.T) {
+	table := identityTable()
+	for name, want := range map[string]bool{
+		"X-Api-Key": true, "x-tidegate-caller": true, "X-Tidegate-Anything": true, "X-Queue-Ticket": true, "X-Request-ID": true, "Traceparent": true,
+		"X-Tidegat": false, "Authorization": false, "Tracestate": false, "Accept": false, "": false,
+	} {
+		if got := table.drops([]byte(name)); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
@@ -223,11 +249,12 @@ func BenchmarkHeaderScan(b *testing.B) {
 	}
 }
 
-func BenchmarkIdentityFields(b *testing.B) {
-	f := newFieldNames("X-API-Key", "X-Semantic", "X-Tenant-Id", "X-Max-Wait", "X-Queue-Ticket")
+func BenchmarkFields(b *testing.B) {
+	table := identityTable()
 	raw := []byte(usualHeader[strings.Index(usualHeader, "\n")+1:])
 	b.ReportAllocs()
 	for b.Loop() {
-		f.duplicate(raw)
+		var values fieldValues
+		table.read(raw, &values)
 	}
 }

@@ -120,7 +120,7 @@ func (x *exchange) forward() {
 	x.dress(&x.ctx.Request.Header)
 	x.forwarded = true
 	up := x.live.upstreams[x.route.Upstream]
-	res, answered := up.Forward(x.ctx, x, x.trusted)
+	res, answered := up.Forward(x.ctx, x, &x.head)
 	if answered {
 		x.label(&x.ctx.Response.Header)
 		return

@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -10,17 +12,15 @@ import (
 
 	"tidegate/gateway/config"
 	"tidegate/gateway/policy"
+	"tidegate/gateway/upstream"
 )
 
-// The headers that a request may bring to the gateway itself, and those that it sets for upstreams.
+// The headers that the gateway sets.
 const (
-	headerMaxWait   = "X-Max-Wait"
-	headerTicket    = "X-Queue-Ticket"
 	headerRequestID = "X-Request-Id"
 	headerCaller    = "X-Tidegate-Caller"
 	headerSemantic  = "X-Tidegate-Semantic"
 	headerTenant    = "X-Tidegate-Tenant"
-	bearerPrefix    = "Bearer "
 )
 
 // longestWait bounds X-Max-Wait; longer is said to be nonsense.
@@ -28,43 +28,53 @@ const longestWait = 24 * time.Hour
 
 // places says where a request's key, semantic and tenant are read, in order. It is immutable.
 type places struct {
-	key, semantic, tenant []config.Place
-	once                  *fieldNames // headers of which a request may have one
+	key, semantic, tenant []place
+	fields                *fieldTable
+}
+
+// place is one of them; a header is found by its place in the table.
+type place struct {
+	config.Place
+	field int
 }
 
 func newPlaces(c *config.Identify) (*places, error) {
-	p := &places{}
-	names := []string{headerMaxWait, headerTicket}
+	p := &places{fields: newFieldTable()}
 	for _, list := range []struct {
-		to   *[]config.Place
+		to   *[]place
 		from []string
 	}{{&p.key, c.Key}, {&p.semantic, c.Semantic}, {&p.tenant, c.Tenant}} {
 		for _, s := range list.from {
-			place, err := config.ParsePlace(s)
+			parsed, err := config.ParsePlace(s)
 			if err != nil {
 				return nil, err
 			}
-			*list.to = append(*list.to, place)
-			switch place.Kind {
+			at := place{Place: parsed}
+			switch parsed.Kind {
 			case "header":
-				names = append(names, place.Name)
+				at.field = p.fields.add(field{strings.ToLower(parsed.Name), true, true})
 			case "bearer":
-				names = append(names, fasthttp.HeaderAuthorization)
+				at.field = p.fields.add(field{"authorization", true, false})
 			}
+			*list.to = append(*list.to, at)
 		}
 	}
-	p.once = newFieldNames(names...)
+	if n := len(p.fields.fields); n > mostFields {
+		return nil, fmt.Errorf("cannot read [identify]: it names %d headers besides the gateway's own %d, and %d together are the most; name fewer", n-fixedFields, fixedFields, mostFields)
+	}
 	return p, nil
 }
 
-// readFields checks what the header may have once, and reads how long the request is willing to wait.
+// readFields finds what the header says to the gateway, and how long the request is willing to wait.
 func (x *exchange) readFields(h *fasthttp.RequestHeader) bool {
-	if name := x.live.places.once.duplicate(h.RawHeaders()); name != "" {
-		x.refusal.Detail = "The header " + name + " may be there once. Send one of them."
+	twice := x.live.places.fields.read(h.RawHeaders(), &x.fields)
+	x.name(x.fields[fieldRequestID])
+	if twice != "" {
+		x.refusal.Detail = "The header " + twice + " may be there once. Send one of them."
 		return false
 	}
-	if wait := h.Peek(headerMaxWait); len(wait) > 0 {
-		d, err := time.ParseDuration(string(wait))
+	if wait := x.fields[fieldMaxWait]; len(wait) > 0 {
+		d, err := time.ParseDuration(text(wait))
 		if err != nil || d < 0 || d > longestWait {
 			x.refusal.Detail = "X-Max-Wait has to be a duration such as 1.5s or 200ms, at least 0 and at most 24h."
 			return false
@@ -117,29 +127,33 @@ func (x *exchange) readPath(h *fasthttp.RequestHeader) bool {
 
 // findCaller finds out who sends, or says why not.
 func (x *exchange) findCaller() Code {
-	h := &x.ctx.Request.Header
-	for _, place := range x.live.places.key {
+	for i := range x.live.places.key {
+		at := &x.live.places.key[i]
 		var key []byte
-		switch place.Kind {
+		switch at.Kind {
 		case "header":
-			key = h.Peek(place.Name)
+			key = x.fields[at.field]
 		case "query":
-			key = queryValue(h.RequestURI(), place.Name)
+			key = queryValue(x.ctx.Request.Header.RequestURI(), at.Name)
 		case "bearer":
-			// Any other Authorization is the application's.
-			key = bearer(h)
-			if key == nil || x.live.policy.CallerByKey(key) == nil {
-				continue
-			}
+			key = bearer(x.fields[at.field])
 		}
 		if len(key) == 0 {
 			continue
 		}
-		x.keyHash = sha256.Sum256(key)
-		if x.caller = x.live.policy.CallerByKey(key); x.caller == nil {
-			return CodeCallerUnknown
+		hash := sha256.Sum256(key)
+		caller := x.live.policy.CallerByHash(&hash)
+		if at.Kind == "bearer" {
+			if caller == nil {
+				continue // any other Authorization is the application's
+			}
+			x.bearer = true
 		}
-		if !x.caller.Enabled {
+		x.keyHash, x.caller = hash, caller
+		switch {
+		case caller == nil:
+			return CodeCallerUnknown
+		case !caller.Enabled:
 			return CodeCallerDisabled
 		}
 		return CodeNone
@@ -157,12 +171,13 @@ func (x *exchange) findCaller() Code {
 	return CodeNone
 }
 
-func bearer(h *fasthttp.RequestHeader) []byte {
-	v := h.Peek(fasthttp.HeaderAuthorization)
-	if len(v) <= len(bearerPrefix) || !equalFold(v[:len(bearerPrefix)], "bearer ") {
+// bearer is the token of an Authorization field, nil if it is of another kind.
+func bearer(authorization []byte) []byte {
+	const scheme = "bearer "
+	if len(authorization) <= len(scheme) || !equalFold(authorization[:len(scheme)], scheme) {
 		return nil
 	}
-	return bytes.TrimLeft(v[len(bearerPrefix):], " ")
+	return bytes.TrimLeft(authorization[len(scheme):], " ")
 }
 
 // findTenant reads the tenant and the tag.
@@ -182,14 +197,11 @@ func (x *exchange) findTenant() Code {
 	return CodeNone
 }
 
-func (x *exchange) read(from []config.Place) []byte {
-	h := &x.ctx.Request.Header
-	for _, place := range from {
-		var v []byte
-		if place.Kind == "query" {
-			v = queryValue(h.RequestURI(), place.Name)
-		} else {
-			v = h.Peek(place.Name)
+func (x *exchange) read(from []place) []byte {
+	for i := range from {
+		v := x.fields[from[i].field]
+		if from[i].Kind == "query" {
+			v = queryValue(x.ctx.Request.Header.RequestURI(), from[i].Name)
 		}
 		if len(v) > 0 {
 			return v
@@ -198,74 +210,57 @@ func (x *exchange) read(from []config.Place) []byte {
 	return nil
 }
 
-// dress strips what was meant for the gateway and tells the upstream who sends what. It comes last
-// before forwarding: some of the request's bytes move.
+// dress tells the upstream who sends what, as header lines to add. What was meant for the gateway is
+// dropped on the way; see Drops.
 func (x *exchange) dress(h *fasthttp.RequestHeader) {
-	for _, list := range [...][]config.Place{x.live.places.key, x.live.places.semantic, x.live.places.tenant} {
-		for _, place := range list {
-			x.strip(h, place)
+	for _, list := range [...][]place{x.live.places.key, x.live.places.semantic, x.live.places.tenant} {
+		for i := range list {
+			if list[i].Kind == "query" {
+				if uri, cut := withoutQuery(h.RequestURI(), list[i].Name); cut {
+					h.SetRequestURIBytes(uri)
+				}
+			}
 		}
 	}
-	h.Del(headerMaxWait)
-	h.Del(headerTicket)
-	if own := ownFields(h.RawHeaders()); own {
-		dropOwnFields(h)
+	if !x.bearer {
+		// A known key that was not needed must not go on either.
+		for i := range x.live.places.key {
+			if at := &x.live.places.key[i]; at.Kind == "bearer" {
+				if key := bearer(x.fields[at.field]); len(key) > 0 {
+					x.bearer = x.live.policy.CallerByKey(key) != nil
+				}
+			}
+		}
 	}
-	h.Set(headerCaller, x.caller.ID)
-	h.Set(headerSemantic, x.semantic.Name)
+	x.trace = newTrace(x.fields[fieldTraceparent])
+	b := append(x.lines[:0], headerCaller+": "...)
+	b = append(b, x.caller.ID...)
+	b = append(b, "\r\n"+headerSemantic+": "...)
+	b = append(b, x.semantic.Name...)
 	if len(x.tenant) > 0 {
-		h.SetBytesV(headerTenant, x.tenant)
+		b = append(b, "\r\n"+headerTenant+": "...)
+		b = append(b, x.tenant...)
 	}
-	h.SetBytesV(headerRequestID, x.requestID())
-	x.trace = newTrace(h.Peek("Traceparent"))
-	if !x.trace.inherited {
-		h.Del("Tracestate")
-	}
-	x.scratch = x.trace.appendParent(x.scratch[:0])
-	h.SetBytesV("Traceparent", x.scratch)
+	b = append(b, "\r\n"+headerRequestID+": "...)
+	b = append(b, x.requestID()...)
+	b = append(b, "\r\nTraceparent: "...)
+	b = x.trace.appendParent(b)
+	x.lines = append(b, '\r', '\n')
+	x.head = upstream.Head{Trusted: x.trusted, Drop: x, More: x.lines}
 }
 
-func (x *exchange) strip(h *fasthttp.RequestHeader, place config.Place) {
-	switch place.Kind {
-	case "header":
-		h.Del(place.Name)
-	case "query":
-		if uri, cut := withoutQuery(h.RequestURI(), place.Name); cut {
-			h.SetRequestURIBytes(uri)
-		}
-	case "bearer":
-		if key := bearer(h); key != nil && x.live.policy.CallerByKey(key) != nil {
-			h.Del(fasthttp.HeaderAuthorization)
-		}
+// Drops says that a header of the request is not passed on.
+func (x *exchange) Drops(name []byte) bool {
+	if x.live.places.fields.drops(name) {
+		return true
 	}
-}
-
-// ownFields says that a client sent headers of the kind that only the gateway sets.
-func ownFields(raw []byte) bool {
-	const prefix = "x-tidegate-"
-	for len(raw) > len(prefix) {
-		if (raw[0] == 'X' || raw[0] == 'x') && equalFold(raw[:len(prefix)], prefix) {
-			return true
-		}
-		i := bytes.IndexByte(raw, '\n')
-		if i < 0 {
-			return false
-		}
-		raw = raw[i+1:]
+	switch len(name) {
+	case len("authorization"):
+		return x.bearer && equalFold(name, "authorization")
+	case len("tracestate"):
+		return !x.trace.inherited && equalFold(name, "tracestate")
 	}
 	return false
-}
-
-func dropOwnFields(h *fasthttp.RequestHeader) {
-	var names []string
-	for name := range h.All() {
-		if len(name) >= len("x-tidegate-") && equalFold(name[:len("x-tidegate-")], "x-tidegate-") {
-			names = append(names, string(name))
-		}
-	}
-	for _, name := range names {
-		h.Del(name)
-	}
 }
 
 // text is b as a string, without a copy: it must not outlive b.

@@ -23,6 +23,11 @@ func (p *Policy) CallerByKey(raw []byte) *Caller {
 		return nil
 	}
 	hash := sha256.Sum256(raw)
+	return p.CallerByHash(&hash)
+}
+
+// CallerByHash is CallerByKey for who has the key's sha256 already.
+func (p *Policy) CallerByHash(hash *[sha256.Size]byte) *Caller {
 	for k := p.keys[binary.BigEndian.Uint64(hash[:])]; k != nil; k = k.next {
 		if subtle.ConstantTimeCompare(k.hash[:], hash[:]) == 1 {
 			return k.caller

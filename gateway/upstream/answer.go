@@ -19,7 +19,11 @@ var answerHopByHop = [][]byte{
 	[]byte("Alt-Svc"),
 }
 
-var eventStream = []byte("text/event-stream")
+var (
+	hConnection = []byte("Connection") // as fasthttp normalises it
+	eventStream = []byte("text/event-stream")
+	http11      = []byte("HTTP/1.1")
+)
 
 // answer takes an answer whose head was read on c.
 func (k *call) answer(c *conn) (Result, bool) {

@@ -25,31 +25,28 @@ var (
 
 // call is one request on its way. It lives on the stack of Forward.
 type call struct {
-	f       *fleet
-	ctx     *fasthttp.RequestCtx
-	x       Exchange
-	t       *target
-	wire    *wire
-	body    []byte    // in memory, or
-	stream  io.Reader // still to come
-	trusted bool
-	http11  bool // the client takes chunks
-	safe    bool // sending it twice does no harm
+	f      *fleet
+	ctx    *fasthttp.RequestCtx
+	x      Exchange
+	t      *target
+	wire   *wire
+	body   []byte    // in memory, or
+	stream io.Reader // still to come
+	http11 bool      // the client takes chunks
+	safe   bool      // sending it twice does no harm
 }
 
-// Forward sends the request of ctx to a target and the answer to ctx.Response. It changes the
-// request's header: what ends at this hop is taken out, and Via and X-Forwarded headers come in.
-// trusted says that the peer's own X-Forwarded headers are to be believed.
+// Forward sends the request of ctx to a target and the answer to ctx.Response. Header lines go out as
+// they came in, but for what ends at this hop and what head drops and adds; method and request target
+// are those of ctx.Request.Header, so they may be rewritten there before.
 //
-// The request's path and headers go out as ctx.Request.Header has them, so what the target shall see
-// of rewriting, identity and tracing is set there before. With answered, ctx.Response holds the
-// target's answer, and headers may be added to it; what was set before is gone. Without, ctx.Response
-// has neither headers nor body, and the caller writes what the Result says. x has been told SeatDone
-// then, and Finished.
-func (u *Upstream) Forward(ctx *fasthttp.RequestCtx, x Exchange, trusted bool) (res Result, answered bool) {
+// With answered, ctx.Response holds the target's answer, and headers may be added to it; what was set
+// before is gone. Without, ctx.Response has neither headers nor body, and the caller writes what the
+// Result says. x has been told SeatDone then, and Finished.
+func (u *Upstream) Forward(ctx *fasthttp.RequestCtx, x Exchange, head *Head) (res Result, answered bool) {
 	h := &ctx.Request.Header
 	k := call{
-		f: u.fleet.Load(), ctx: ctx, x: x, trusted: trusted,
+		f: u.fleet.Load(), ctx: ctx, x: x,
 		http11: h.IsHTTP11(),
 		safe:   h.IsGet() || h.IsHead() || h.IsOptions() || h.IsTrace(),
 	}
@@ -67,7 +64,7 @@ func (u *Upstream) Forward(ctx *fasthttp.RequestCtx, x Exchange, trusted bool) (
 		return k.fail(Result{Outcome: UpstreamError, Reason: ReasonProtocol, Err: errConnect}), false
 	}
 	k.wire = wires.Get().(*wire)
-	k.wire.build(ctx, size, trusted, k.t.authority)
+	k.wire.build(ctx, size, head, k.t.authority)
 	res, answered = k.attempts(at)
 	k.wire.release()
 	return res, answered

@@ -137,7 +137,7 @@ func newRig(t *testing.T, o Options, targets map[string]targetFunc) *rig {
 			if n := ctx.Request.Header.ContentLength(); n >= 0 && n <= 64<<10 {
 				ctx.Request.Body() // as the gateway does before it admits
 			}
-			res, answered := r.up.Forward(ctx, r.told, r.trusted)
+			res, answered := r.up.Forward(ctx, r.told, &Head{Trusted: r.trusted})
 			if !answered {
 				if n := ctx.Response.Header.Len(); n != 0 {
 					t.Errorf("an unanswered response has %d headers: %q", n, ctx.Response.Header.String())

@@ -4,102 +4,190 @@ import (
 	"bytes"
 	"net"
 	"net/netip"
+	"strconv"
 	"sync"
 
 	"github.com/valyala/fasthttp"
 )
 
-// Header names as fasthttp normalises them.
-var (
-	hConnection     = []byte("Connection")
-	hForwardedFor   = []byte("X-Forwarded-For")
-	hForwardedProto = []byte("X-Forwarded-Proto")
-	hForwardedHost  = []byte("X-Forwarded-Host")
-	hVia            = []byte("Via")
-	http11          = []byte("HTTP/1.1")
-)
-
-// hopByHop end at this hop, whoever names them (RFC 9110, 7.6.1), in a request. Expect is answered by
-// the server itself; trailers are dropped, so they are not announced either, nor asked for by TE.
-var hopByHop = [][]byte{
-	[]byte("Keep-Alive"), []byte("Proxy-Connection"), []byte("Te"), []byte("Trailer"), []byte("Upgrade"),
-	[]byte("Proxy-Authorization"), []byte("Expect"), []byte("Http2-Settings"),
+// Head is what the caller of Forward has to say about the head of the request.
+type Head struct {
+	Trusted bool    // the peer's own X-Forwarded headers are to be believed
+	Drop    Dropper // says which headers end here besides those that always do; nil: none
+	More    []byte  // header lines to add, each with its CRLF
 }
 
-// hearsay is what only a proxy can know of the client, and anyone can claim.
-var hearsay = [][]byte{[]byte("Forwarded"), []byte("X-Real-Ip")}
+// Dropper says which headers of a request are not passed on.
+type Dropper interface {
+	Drops(name []byte) bool
+}
 
 // wire is room to build the head of a request in. It is pooled.
 type wire struct {
-	head []byte
-	more []byte // header lines of our own
+	head  []byte
+	via   []byte // what earlier hops have said
+	chain []byte // of X-Forwarded-For
+	named []byte // the values of Connection, with commas between
 }
 
 var wires = sync.Pool{New: func() any { return &wire{head: make([]byte, 0, 4<<10)} }}
 
 func (w *wire) release() {
-	if cap(w.head) <= 64<<10 && cap(w.more) <= 64<<10 {
+	if cap(w.head) <= 64<<10 {
 		wires.Put(w)
 	}
 }
 
-// build writes the head of the request for a target into w.head. The header of ctx's request is
-// changed for it: what ends at this hop is gone, and its framing is that of size, the length of its
-// body, or below 0 for chunks.
-func (w *wire) build(ctx *fasthttp.RequestCtx, size int, trusted bool, authority string) {
+// build writes the head of the request for a target into w.head, from the lines as they were received:
+// what ends at this hop is left out, framing is that of size, the length of the body, or below 0 for
+// chunks, and what this hop has to say comes last.
+func (w *wire) build(ctx *fasthttp.RequestCtx, size int, head *Head, authority string) {
 	h := &ctx.Request.Header
-	more := w.more[:0]
-	more = appendChain(more, h, hVia, "1.1 tidegate", true)
-	more = appendForwarded(more, ctx, trusted)
-	w.more = more
-
-	scrubRequest(h, trusted)
-	if size >= 0 {
-		// Also where the length is the one that stood there: it may be written in some odd way.
-		if size > 0 || h.ContentLength() != -2 {
-			h.SetContentLength(size)
-		}
-	} else {
-		h.SetContentLength(-1)
-	}
-	h.SetNoDefaultContentType(true)
-	if !h.IsHTTP11() {
-		h.SetProtocolBytes(http11)
-	}
-	if len(h.Host()) == 0 {
-		h.SetHost(authority)
-	}
-	if uri := h.RequestURI(); len(uri) > 0 && uri[0] != '/' && uri[0] != '*' {
+	b := append(w.head[:0], h.Method()...)
+	b = append(b, ' ')
+	uri := h.RequestURI()
+	if len(uri) > 0 && uri[0] != '/' && uri[0] != '*' {
 		// The absolute form is for proxies; a target gets the origin form.
-		h.SetRequestURIBytes(ctx.URI().RequestURI())
+		uri = ctx.URI().RequestURI()
 	}
-	head := h.AppendBytes(w.head[:0])
-	head = append(head[:len(head)-2], more...) // before the empty line
-	w.head = append(head, '\r', '\n')
+	b = append(b, uri...)
+	b = append(b, " HTTP/1.1\r\nHost: "...)
+	host := h.Host()
+	if len(host) > 0 {
+		b = append(b, host...)
+	} else {
+		b = append(b, authority...)
+	}
+	b = append(b, '\r', '\n')
+
+	w.via, w.chain, w.named = w.via[:0], w.chain[:0], w.named[:0]
+	raw := h.RawHeaders()
+	if len(h.PeekCanonical(hConnection)) > 0 || h.ConnectionClose() {
+		w.named = appendNamed(w.named, raw)
+	}
+	proto, forwardedHost := false, false
+	for len(raw) > 0 {
+		line := raw
+		if i := bytes.IndexByte(raw, '\n'); i >= 0 {
+			line, raw = raw[:i+1], raw[i+1:]
+		} else {
+			raw = nil
+		}
+		colon := bytes.IndexByte(line, ':')
+		if colon <= 0 {
+			continue // the empty line at the end
+		}
+		name := line[:colon]
+		if head.Drop != nil && head.Drop.Drops(name) {
+			continue
+		}
+		switch fieldOf(name) {
+		case fieldHop:
+			continue
+		case fieldVia:
+			w.via = appendValue(w.via, line[colon+1:])
+			continue
+		case fieldHearsay:
+			if !head.Trusted {
+				continue
+			}
+		case fieldForwardedFor:
+			if head.Trusted {
+				w.chain = appendValue(w.chain, line[colon+1:])
+			}
+			continue
+		case fieldForwardedProto:
+			if !head.Trusted || proto {
+				continue
+			}
+			proto = true
+		case fieldForwardedHost:
+			if !head.Trusted || forwardedHost {
+				continue
+			}
+			forwardedHost = true
+		}
+		if len(w.named) > 0 && isNamed(w.named, name) && !protected(name) {
+			continue
+		}
+		b = append(b, line...)
+	}
+	switch {
+	case size > 0 || size == 0 && wantsLength(h):
+		b = append(b, "Content-Length: "...)
+		b = strconv.AppendInt(b, int64(size), 10)
+		b = append(b, '\r', '\n')
+	case size < 0:
+		b = append(b, "Transfer-Encoding: chunked\r\n"...)
+	}
+	b = append(b, "Via: "...)
+	b = append(b, w.via...)
+	b = append(b, "1.1 tidegate\r\nX-Forwarded-For: "...)
+	b = append(b, w.chain...)
+	b = appendPeer(b, ctx.RemoteAddr())
+	b = append(b, '\r', '\n')
+	if !proto {
+		if ctx.IsTLS() {
+			b = append(b, "X-Forwarded-Proto: https\r\n"...)
+		} else {
+			b = append(b, "X-Forwarded-Proto: http\r\n"...)
+		}
+	}
+	if !forwardedHost && len(host) > 0 {
+		b = append(b, "X-Forwarded-Host: "...)
+		b = append(b, host...)
+		b = append(b, '\r', '\n')
+	}
+	b = append(b, head.More...)
+	w.head = append(b, '\r', '\n')
 }
 
-func scrubRequest(h *fasthttp.RequestHeader, trusted bool) {
-	if len(h.PeekCanonical(hConnection)) > 0 {
-		for _, v := range h.PeekAll("Connection") {
-			dropNamed(v, func(name []byte) {
-				h.DelBytes(name)
-			})
-		}
-		h.DelBytes(hConnection)
+// wantsLength says that a request of this method is expected to have a body, so that having none has to
+// be said.
+func wantsLength(h *fasthttp.RequestHeader) bool { return h.IsPost() || h.IsPut() || h.IsPatch() }
+
+// appendValue appends the value of a line that each hop adds to, ready for the next one.
+func appendValue(dst, value []byte) []byte {
+	value = bytes.Trim(value, " \t\r\n")
+	if len(value) == 0 {
+		return dst
 	}
-	h.ResetConnectionClose()
-	for _, name := range hopByHop {
-		if len(h.PeekCanonical(name)) > 0 {
-			h.DelBytes(name)
+	dst = append(dst, value...)
+	return append(dst, ',', ' ')
+}
+
+// appendNamed appends what the Connection headers name. Nothing but "close" and "keep-alive" is nothing.
+func appendNamed(dst, raw []byte) []byte {
+	for len(raw) > 0 {
+		line := raw
+		if i := bytes.IndexByte(raw, '\n'); i >= 0 {
+			line, raw = raw[:i+1], raw[i+1:]
+		} else {
+			raw = nil
+		}
+		colon := bytes.IndexByte(line, ':')
+		if colon != len("Connection") || !equalFold(line[:colon], "connection") {
+			continue
+		}
+		value := bytes.Trim(line[colon+1:], " \t\r\n")
+		if equalFold(value, "close") || equalFold(value, "keep-alive") {
+			continue
+		}
+		dst = append(dst, value...)
+		dst = append(dst, ',')
+	}
+	return dst
+}
+
+func isNamed(named, name []byte) bool {
+	for len(named) > 0 {
+		var one []byte
+		one, named, _ = bytes.Cut(named, []byte(","))
+		if one = bytes.Trim(one, " \t"); len(one) == len(name) && bytes.EqualFold(one, name) {
+			return true
 		}
 	}
-	if !trusted {
-		for _, name := range hearsay {
-			if len(h.PeekCanonical(name)) > 0 {
-				h.DelBytes(name)
-			}
-		}
-	}
+	return false
 }
 
 // dropNamed calls drop for each header that a Connection header names, but for those that carry the
@@ -109,7 +197,7 @@ func dropNamed(value []byte, drop func(name []byte)) {
 		var name []byte
 		name, value, _ = bytes.Cut(value, []byte(","))
 		name = bytes.Trim(name, " \t")
-		if len(name) > 0 && !equalFold(name, "close") && !equalFold(name, "keep-alive") && !protected(name) {
+		if len(name) > 0 && !protected(name) {
 			drop(name)
 		}
 	}
@@ -117,14 +205,14 @@ func dropNamed(value []byte, drop func(name []byte)) {
 
 func protected(name []byte) bool {
 	for _, p := range [...]string{
-		"Host", "Content-Length", "Transfer-Encoding", "Content-Type", "Content-Encoding", "Date",
-		"Traceparent", "Tracestate", "X-Request-Id", "Via", "Set-Cookie",
+		"host", "content-length", "transfer-encoding", "content-type", "content-encoding", "date",
+		"traceparent", "tracestate", "x-request-id", "via", "set-cookie",
 	} {
 		if equalFold(name, p) {
 			return true
 		}
 	}
-	for _, p := range [...]string{"X-Forwarded-", "X-Tidegate-"} {
+	for _, p := range [...]string{"x-forwarded-", "x-tidegate-"} {
 		if len(name) >= len(p) && equalFold(name[:len(p)], p) {
 			return true
 		}
@@ -132,65 +220,85 @@ func protected(name []byte) bool {
 	return false
 }
 
-func equalFold(b []byte, s string) bool {
-	return len(b) == len(s) && bytes.EqualFold(b, []byte(s))
+// field is what a header line is to this hop.
+type field uint8
+
+const (
+	fieldEnd            field = iota // goes on to the target
+	fieldHop                         // ends here, or is written anew
+	fieldVia                         // each hop adds to it
+	fieldHearsay                     // only a proxy can know it, and anyone can claim it
+	fieldForwardedFor                // the same, and each hop adds to it
+	fieldForwardedProto              // the same, and the first says it for all
+	fieldForwardedHost
+)
+
+// fieldOf tells by the length first, which leaves one or two names to compare. What ends at this hop is
+// in RFC 9110, 7.6.1. Expect is answered by the server itself; trailers are dropped, so they are not
+// announced either, nor asked for by TE.
+func fieldOf(name []byte) field {
+	switch len(name) {
+	case 2:
+		return hop(name, "te")
+	case 3:
+		if equalFold(name, "via") {
+			return fieldVia
+		}
+	case 4:
+		return hop(name, "host")
+	case 6:
+		return hop(name, "expect")
+	case 7:
+		return max(hop(name, "upgrade"), hop(name, "trailer"))
+	case 9:
+		if equalFold(name, "forwarded") || equalFold(name, "x-real-ip") {
+			return fieldHearsay
+		}
+	case 10:
+		return max(hop(name, "connection"), hop(name, "keep-alive"))
+	case 14:
+		return max(hop(name, "content-length"), hop(name, "http2-settings"))
+	case 15:
+		if equalFold(name, "x-forwarded-for") {
+			return fieldForwardedFor
+		}
+	case 16:
+		if equalFold(name, "x-forwarded-host") {
+			return fieldForwardedHost
+		}
+		return hop(name, "proxy-connection")
+	case 17:
+		if equalFold(name, "x-forwarded-proto") {
+			return fieldForwardedProto
+		}
+		return hop(name, "transfer-encoding")
+	case 19:
+		return hop(name, "proxy-authorization")
+	}
+	return fieldEnd
 }
 
-// appendChain appends a header line to which each hop adds: what h has of it, if keep says so, and
-// then add. It takes it out of h.
-func appendChain(dst []byte, h *fasthttp.RequestHeader, name []byte, add string, keep bool) []byte {
-	dst = openChain(dst, h, name, keep)
-	dst = append(dst, add...)
-	return append(dst, '\r', '\n')
+func hop(name []byte, lower string) field {
+	if equalFold(name, lower) {
+		return fieldHop
+	}
+	return fieldEnd
 }
 
-func openChain(dst []byte, h *fasthttp.RequestHeader, name []byte, keep bool) []byte {
-	dst = append(dst, name...)
-	dst = append(dst, ':', ' ')
-	if len(h.PeekCanonical(name)) == 0 {
-		return dst
+// equalFold compares b with lower, which is in lower case and ASCII.
+func equalFold(b []byte, lower string) bool {
+	if len(b) != len(lower) {
+		return false
 	}
-	if keep {
-		for _, v := range h.PeekAll(string(name)) {
-			if len(v) > 0 {
-				dst = append(dst, v...)
-				dst = append(dst, ',', ' ')
-			}
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			c |= 0x20
 		}
-	}
-	h.DelBytes(name)
-	return dst
-}
-
-// appendForwarded appends the X-Forwarded lines: the peer's address at the end of the chain, or alone
-// if the peer is nobody whose word counts.
-func appendForwarded(dst []byte, ctx *fasthttp.RequestCtx, trusted bool) []byte {
-	h := &ctx.Request.Header
-	dst = openChain(dst, h, hForwardedFor, trusted)
-	dst = appendPeer(dst, ctx.RemoteAddr())
-	dst = append(dst, '\r', '\n')
-
-	if !trusted || len(h.PeekCanonical(hForwardedProto)) == 0 {
-		if len(h.PeekCanonical(hForwardedProto)) > 0 {
-			h.DelBytes(hForwardedProto)
-		}
-		if ctx.IsTLS() {
-			dst = append(dst, "X-Forwarded-Proto: https\r\n"...)
-		} else {
-			dst = append(dst, "X-Forwarded-Proto: http\r\n"...)
+		if c != lower[i] {
+			return false
 		}
 	}
-	if !trusted || len(h.PeekCanonical(hForwardedHost)) == 0 {
-		if len(h.PeekCanonical(hForwardedHost)) > 0 {
-			h.DelBytes(hForwardedHost)
-		}
-		if host := h.Host(); len(host) > 0 {
-			dst = append(dst, "X-Forwarded-Host: "...)
-			dst = append(dst, host...)
-			dst = append(dst, '\r', '\n')
-		}
-	}
-	return dst
+	return true
 }
 
 func appendPeer(dst []byte, addr net.Addr) []byte {

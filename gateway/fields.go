@@ -1,0 +1,116 @@
+package gateway
+
+import "bytes"
+
+// fieldTable lists the headers that the gateway itself reads. One pass over a request's header finds
+// them all; what is looked for by name afterwards costs nothing. It is immutable.
+type fieldTable struct {
+	fields  []field
+	lengths uint64 // bit n: a name of n bytes is there; names of 63 and more share bit 63
+}
+
+// field is one header that the gateway reads.
+type field struct {
+	name string // lower case
+	once bool   // twice is an error: the gateway and whoever reads the log could believe different ones
+	drop bool   // meant for the gateway, and not passed on
+}
+
+// The headers that are read whatever the configuration says; those of [identify] follow.
+const (
+	fieldMaxWait = iota
+	fieldTicket
+	fieldRequestID
+	fieldTraceparent
+	fieldTracestate
+	fieldAuthorization
+	fixedFields
+)
+
+const mostFields = 16 // those above and the places of [identify]
+
+// ownPrefix begins the names of headers that only the gateway sets.
+const ownPrefix = "x-tidegate-"
+
+// fieldValues are the values in one request, by their place in the table; they lie in the header's own
+// bytes.
+type fieldValues [mostFields][]byte
+
+func newFieldTable() *fieldTable {
+	t := &fieldTable{}
+	for _, f := range []field{
+		fieldMaxWait:       {"x-max-wait", true, true},
+		fieldTicket:        {"x-queue-ticket", true, true},
+		fieldRequestID:     {"x-request-id", false, true},
+		fieldTraceparent:   {"traceparent", false, true},
+		fieldTracestate:    {"tracestate", false, false},
+		fieldAuthorization: {"authorization", false, false},
+	} {
+		t.add(f)
+	}
+	return t
+}
+
+// add gives the place of a field in the table; a name that is there already keeps its place, and gets
+// what f asks for besides.
+func (t *fieldTable) add(f field) int {
+	if i := t.index([]byte(f.name)); i >= 0 {
+		t.fields[i].once = t.fields[i].once || f.once
+		t.fields[i].drop = t.fields[i].drop || f.drop
+		return i
+	}
+	t.fields = append(t.fields, f)
+	t.lengths |= 1 << min(len(f.name), 63)
+	return len(t.fields) - 1
+}
+
+// read finds the fields in a raw header after its request line, which headerScan has checked. It returns
+// the name of the first one that may be there once and is there twice, or "". Of a field that may be
+// repeated the first value counts.
+func (t *fieldTable) read(raw []byte, values *fieldValues) (twice string) {
+	var seen uint32
+	for len(raw) > 0 {
+		line := raw
+		if i := bytes.IndexByte(raw, '\n'); i >= 0 {
+			line, raw = raw[:i], raw[i+1:]
+		} else {
+			raw = nil
+		}
+		colon := bytes.IndexByte(line, ':')
+		if colon < 0 || t.lengths>>min(colon, 63)&1 == 0 {
+			continue
+		}
+		i := t.index(line[:colon])
+		if i < 0 {
+			continue
+		}
+		if seen>>i&1 == 0 {
+			seen |= 1 << i
+			values[i] = trimBlank(bytes.TrimSuffix(line[colon+1:], []byte{'\r'}))
+		} else if t.fields[i].once {
+			return t.fields[i].name
+		}
+	}
+	return ""
+}
+
+// drops says that a header ends at the gateway.
+func (t *fieldTable) drops(name []byte) bool {
+	if len(name) >= len(ownPrefix) && equalFold(name[:len(ownPrefix)], ownPrefix) {
+		return true
+	}
+	i := t.index(name)
+	return i >= 0 && t.fields[i].drop
+}
+
+func (t *fieldTable) index(name []byte) int {
+	if t.lengths>>min(len(name), 63)&1 == 0 {
+		return -1
+	}
+	for i := range t.fields {
+		if equalFold(name, t.fields[i].name) {
+			return i
+		}
+	}
+	return -1
+}
