@@ -96,16 +96,69 @@ func (x *exchange) writeRefusal(code Code) {
 // label adds the gateway's own fields to an answer.
 func (x *exchange) label(h *fasthttp.ResponseHeader) {
 	h.SetBytesV(headerRequestID, x.requestID())
-	b := x.scratch[:0]
 	if x.waited {
-		b = append(b, "queue;dur="...)
-		b = strconv.AppendFloat(b, float64(x.item.Waited)/float64(time.Millisecond), 'f', 1, 64)
-		h.AddBytesV("Server-Timing", b) // beside the upstream's own
+		x.scratch = x.appendTiming(x.scratch[:0])
+		h.AddBytesV(headerTiming, x.scratch) // beside the upstream's own
 	}
-	if q := &x.item.Quota; q.Limit > 0 && x.data != nil {
-		h.SetBytesV("RateLimit-Policy", x.ruleFields().policy)
-		b = appendRateLimit(b[:0], x.rule.ID, q.Remaining, q.Reset)
-		h.SetBytesV("RateLimit", b)
+	if x.hasQuota() {
+		h.SetBytesV(headerPolicy, x.ruleFields().policy)
+		x.scratch = x.appendQuota(x.scratch[:0])
+		h.SetBytesV(headerRateLimit, x.scratch)
 	}
-	x.scratch = b
+}
+
+func (x *exchange) hasQuota() bool { return x.item.Quota.Limit > 0 && x.data != nil }
+
+func (x *exchange) appendTiming(dst []byte) []byte {
+	dst = append(dst, "queue;dur="...)
+	return strconv.AppendFloat(dst, float64(x.item.Waited)/float64(time.Millisecond), 'f', 1, 64)
+}
+
+func (x *exchange) appendQuota(dst []byte) []byte {
+	q := &x.item.Quota
+	return appendRateLimit(dst, x.rule.ID, q.Remaining, q.Reset)
+}
+
+// KeepsOut says that a header of the upstream's answer is replaced by the gateway's own.
+func (x *exchange) KeepsOut(name []byte) bool {
+	switch len(name) {
+	case len(headerRequestID):
+		return equalFold(name, "x-request-id")
+	case len(headerRateLimit):
+		return equalFold(name, "ratelimit")
+	case len(headerPolicy):
+		return equalFold(name, "ratelimit-policy")
+	}
+	return false
+}
+
+// TakePlain gives the client a plain answer with the gateway's own fields, past the server's own
+// serialisation: it says false where the server has a say in the answer's head.
+func (x *exchange) TakePlain(a *upstream.PlainAnswer) bool {
+	c, ok := x.ctx.Conn().(*clientConn)
+	if !ok || x.ctx.Request.Header.ConnectionClose() || x.g.draining.Load() || c.pending.Load() {
+		return false
+	}
+	room := answerBuffers.Get().(*[]byte)
+	b := append((*room)[:0], a.StatusLine...)
+	b = append(b, a.Lines...)
+	b = append(b, headerRequestID+": "...)
+	b = append(b, x.requestID()...)
+	if x.waited {
+		b = append(b, "\r\n"+headerTiming+": "...)
+		b = x.appendTiming(b)
+	}
+	if x.hasQuota() {
+		b = append(b, "\r\n"+headerPolicy+": "...)
+		b = append(b, x.ruleFields().policy...)
+		b = append(b, "\r\n"+headerRateLimit+": "...)
+		b = x.appendQuota(b)
+	}
+	b = append(b, "\r\nContent-Length: "...)
+	b = strconv.AppendInt(b, int64(len(a.Body)), 10)
+	b = append(b, "\r\n\r\n"...)
+	*room = append(b, a.Body...)
+	x.plain = true
+	c.answerWith(room)
+	return true
 }

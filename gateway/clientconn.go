@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -40,6 +41,8 @@ type clientConn struct {
 	body    requestBody
 	reading readDeadline
 	writing time.Time // the write deadline in force; zero: none
+
+	answer *[]byte // pooled: what the next Write writes instead of what it is given
 
 	pending atomic.Bool // body bytes may be on their way: see Close
 	closed  atomic.Bool
@@ -157,8 +160,29 @@ func (c *clientConn) fill(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// Write gives the client write_stall_timeout for every stretch of the answer, and no limit for the whole.
+// answerWith has the server's answer, which is to be without headers and body, replaced by what is in a
+// buffer of answerBuffers. Call it on the serving goroutine, in the handler.
+func (c *clientConn) answerWith(b *[]byte) { c.answer = b }
+
+var answerBuffers = sync.Pool{New: func() any { b := make([]byte, 0, 4<<10); return &b }}
+
+// Write writes b, or the answer that stands in for it.
 func (c *clientConn) Write(b []byte) (int, error) {
+	if c.answer == nil {
+		return c.write(b)
+	}
+	answer := c.answer
+	c.answer = nil
+	_, err := c.write(*answer)
+	answerBuffers.Put(answer)
+	if err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+// write gives the client write_stall_timeout for every stretch of the answer, and no limit for the whole.
+func (c *clientConn) write(b []byte) (int, error) {
 	const stretch = 64 << 10 // so that a slow but living reader of a large answer is not cut
 	written := 0
 	for {

@@ -39,6 +39,7 @@ type exchange struct {
 	kept    []byte // copies of what the header's bytes said before they moved
 	lines   []byte // header lines for the upstream
 	head    upstream.Head
+	plain   bool // the answer stands ready at the connection
 	keyHash [32]byte
 	bearer  bool // the Authorization field is a key of ours
 	tag     []byte
@@ -73,7 +74,7 @@ var exchanges = sync.Pool{New: func() any { return &exchange{scratch: make([]byt
 func (g *Gateway) begin(ctx *fasthttp.RequestCtx) *exchange {
 	x := exchanges.Get().(*exchange)
 	x.g, x.live, x.ctx = g, g.live.Load(), ctx
-	x.start = time.Now()
+	x.start = ctx.Time() // when the header was whole
 	x.maxWait = -1
 	peer := peerOf(ctx)
 	x.client = peer
@@ -187,6 +188,27 @@ func (x *exchange) end() {
 	}
 	x.settle()
 	x.g.active.Add(-1)
-	*x = exchange{scratch: x.scratch[:0], kept: x.kept[:0], lines: x.lines[:0]}
+	x.clear()
 	exchanges.Put(x)
+}
+
+// clear forgets the request, so that nothing of it stays reachable or is taken for the next one's. The
+// refusal is large and rare.
+func (x *exchange) clear() {
+	refused := x.code != CodeNone
+	x.g, x.live, x.ctx = nil, nil, nil
+	x.ownID, x.path, x.tag, x.tenant = nil, nil, nil, nil
+	x.fields = fieldValues{}
+	x.client, x.trusted, x.bearer, x.plain, x.waited = netip.Addr{}, false, false, false, false
+	x.keyHash, x.trace = [32]byte{}, traceContext{}
+	x.route, x.caller, x.semantic, x.rule, x.flow, x.data = nil, nil, nil, nil, nil, nil
+	x.item.Reset()
+	if refused || x.refusal.Detail != "" {
+		x.refusal = Refusal{}
+	}
+	x.head, x.result = upstream.Head{}, upstream.Result{}
+	x.outcome, x.code = outcomeServed, CodeNone
+	x.forwarded, x.left, x.finished = false, false, false
+	x.seatTime.Store(0)
+	x.scratch, x.kept, x.lines = x.scratch[:0], x.kept[:0], x.lines[:0]
 }

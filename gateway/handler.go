@@ -122,7 +122,9 @@ func (x *exchange) forward() {
 	up := x.live.upstreams[x.route.Upstream]
 	res, answered := up.Forward(x.ctx, x, &x.head)
 	if answered {
-		x.label(&x.ctx.Response.Header)
+		if !x.plain {
+			x.label(&x.ctx.Response.Header)
+		}
 		return
 	}
 	x.answerFailure(res)

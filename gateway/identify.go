@@ -21,6 +21,9 @@ const (
 	headerCaller    = "X-Tidegate-Caller"
 	headerSemantic  = "X-Tidegate-Semantic"
 	headerTenant    = "X-Tidegate-Tenant"
+	headerTiming    = "Server-Timing"
+	headerRateLimit = "RateLimit"
+	headerPolicy    = "RateLimit-Policy"
 )
 
 // longestWait bounds X-Max-Wait; longer is said to be nonsense.

@@ -253,6 +253,19 @@ func (c *Core) Next() (time.Time, bool) {
 	return c.epoch.Add(time.Duration(c.timers.top().at)), true
 }
 
+// due is Next in core time; 0 if there is nothing to do.
+func (c *Core) due() int64 {
+	if c.timers.len() == 0 {
+		return 0
+	}
+	return c.timers.top().at
+}
+
+// until is the time from now to a moment in core time.
+func (c *Core) until(ns int64) time.Duration {
+	return time.Until(c.epoch.Add(time.Duration(ns)))
+}
+
 // Decided hands out the items that were decided since it was last asked. The slice is reused.
 func (c *Core) Decided() []*Item {
 	d := c.decided

@@ -11,7 +11,7 @@ type Scheduler struct {
 	mu    sync.Mutex
 	core  *Core
 	timer *time.Timer
-	armed time.Time // what timer is set to; zero: not set
+	armed int64 // core time that timer is set to; 0: not set
 }
 
 // New makes a running scheduler.
@@ -130,24 +130,22 @@ func (s *Scheduler) unlock() {
 	for _, it := range s.core.Decided() {
 		close(it.ready)
 	}
-	at, some := s.core.Next()
-	switch {
-	case !some:
-	case s.armed.IsZero() || at.Before(s.armed):
-		// A timer that fires too early finds nothing to do and is set anew, so it is never put off.
+	// A timer that fires too early finds nothing to do and is set anew, so it is never put off.
+	if at := s.core.due(); at != 0 && (s.armed == 0 || at < s.armed) {
 		s.armed = at
+		in := s.core.until(at)
 		if s.timer == nil {
-			s.timer = time.AfterFunc(time.Until(at), s.due)
+			s.timer = time.AfterFunc(in, s.fire)
 		} else {
-			s.timer.Reset(time.Until(at))
+			s.timer.Reset(in)
 		}
 	}
 	s.mu.Unlock()
 }
 
-func (s *Scheduler) due() {
+func (s *Scheduler) fire() {
 	s.mu.Lock()
-	s.armed = time.Time{}
+	s.armed = 0
 	s.core.Advance(time.Now())
 	s.unlock()
 }

@@ -25,15 +25,16 @@ var (
 
 // call is one request on its way. It lives on the stack of Forward.
 type call struct {
-	f      *fleet
-	ctx    *fasthttp.RequestCtx
-	x      Exchange
-	t      *target
-	wire   *wire
-	body   []byte    // in memory, or
-	stream io.Reader // still to come
-	http11 bool      // the client takes chunks
-	safe   bool      // sending it twice does no harm
+	f       *fleet
+	ctx     *fasthttp.RequestCtx
+	x       Exchange
+	t       *target
+	wire    *wire
+	body    []byte    // in memory, or
+	stream  io.Reader // still to come
+	http11  bool      // the client takes chunks
+	safe    bool      // sending it twice does no harm
+	plainly Result    // of a plain answer that has been passed on; its Status is 0 otherwise
 }
 
 // Forward sends the request of ctx to a target and the answer to ctx.Response. Header lines go out as
@@ -41,7 +42,7 @@ type call struct {
 // are those of ctx.Request.Header, so they may be rewritten there before.
 //
 // With answered, ctx.Response holds the target's answer, and headers may be added to it; what was set
-// before is gone. Without, ctx.Response has neither headers nor body, and the caller writes what the
+// before is gone. A plain answer that x has taken is not there: of it only the status is. Without, ctx.Response has neither headers nor body, and the caller writes what the
 // Result says. x has been told SeatDone then, and Finished.
 func (u *Upstream) Forward(ctx *fasthttp.RequestCtx, x Exchange, head *Head) (res Result, answered bool) {
 	h := &ctx.Request.Header
@@ -95,6 +96,9 @@ func (k *call) attempts(at int) (Result, bool) {
 		}
 		c.begin(began, k.f.timeout, k.f.stall)
 		if err = k.roundTrip(c); err == nil {
+			if k.plainly.Status != 0 {
+				return k.plainly, true
+			}
 			k.t.works(true)
 			return k.answer(c)
 		}
@@ -137,6 +141,9 @@ func (k *call) roundTrip(c *conn) error {
 	}
 	if err != nil {
 		return k.lastWord(c, err)
+	}
+	if done, err := k.plain(c); done || err != nil {
+		return err
 	}
 	return readHead(c, &k.ctx.Response)
 }

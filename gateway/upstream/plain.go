@@ -1,0 +1,233 @@
+package upstream
+
+import (
+	"bytes"
+
+	"github.com/valyala/fasthttp"
+)
+
+// Most answers are plain: HTTP/1.1 with a Content-Length and a Date, short, all of it here after one
+// read, and without a header that ends at this hop. Such an answer is passed on line by line as it
+// came, without being taken apart and put together again. Everything else goes the long way, through
+// fasthttp's parser; a plain answer and the long way look the same to the client.
+
+// PlainAnswer is an answer that may be passed on as it is. Its bytes are valid during the call only.
+type PlainAnswer struct {
+	Status     int
+	StatusLine []byte // with its CRLF
+	Lines      []byte // header lines, each with its CRLF, without framing and what the exchange keeps out
+	Body       []byte
+}
+
+// PlainTaker is an Exchange that can give plain answers to the client by itself.
+type PlainTaker interface {
+	Exchange
+	// KeepsOut says that a header of the answer is not passed on: the gateway has its own.
+	KeepsOut(name []byte) bool
+	// TakePlain takes the answer, or says false: then it goes the long way.
+	TakePlain(a *PlainAnswer) bool
+}
+
+// plain waits for an answer on c and tries to pass it on. If it is not done and there is no error,
+// nothing has been taken from c.
+func (k *call) plain(c *conn) (done bool, err error) {
+	taker, ok := k.x.(PlainTaker)
+	if !ok || !k.http11 || k.ctx.Request.Header.IsHead() {
+		return false, nil
+	}
+	if _, err := c.br.Peek(1); err != nil {
+		return false, err
+	}
+	b, _ := c.br.Peek(c.br.Buffered())
+	a := &k.wire.plain
+	*a = PlainAnswer{}
+	size := k.readPlain(b, a, taker)
+	if size == 0 || !taker.TakePlain(a) {
+		return false, nil
+	}
+	_, _ = c.br.Discard(size)
+	k.t.works(true)
+	k.ctx.Response.SetStatusCode(a.Status)
+	res := Result{Status: a.Status, Target: k.t.url, Bytes: int64(len(a.Body))}
+	k.t.leave(c, true)
+	k.x.SeatDone(res)
+	k.x.Finished(res)
+	k.plainly = res
+	return true, nil
+}
+
+// readPlain reads an answer from what has arrived, and returns its size; 0 if it is not plain.
+func (k *call) readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) {
+	const start = len("HTTP/1.1 200 ")
+	if len(b) < start || string(b[:9]) != "HTTP/1.1 " || b[12] != ' ' {
+		return 0
+	}
+	for _, d := range b[9:12] {
+		if d < '0' || d > '9' {
+			return 0
+		}
+		a.Status = a.Status*10 + int(d-'0')
+	}
+	if a.Status < 200 || a.Status == fasthttp.StatusNoContent || a.Status == fasthttp.StatusNotModified {
+		return 0
+	}
+	end := bytes.IndexByte(b, '\n') + 1
+	if end < start || b[end-2] != '\r' || !printable(b[start:end-2]) {
+		return 0
+	}
+	a.StatusLine = b[:end]
+	lines, length, dated := k.wire.answer[:0], -1, false
+	for {
+		line := b[end:]
+		i := bytes.IndexByte(line, '\n')
+		if i < 1 || line[i-1] != '\r' {
+			return 0 // not all here, or an odd line end
+		}
+		end += i + 1
+		line = line[:i+1]
+		if i == 1 {
+			break
+		}
+		colon := bytes.IndexByte(line, ':')
+		if colon <= 0 || !isToken(line[:colon]) || !printable(line[colon+1:i-1]) {
+			return 0
+		}
+		name, value := line[:colon], bytes.Trim(line[colon+1:i-1], " \t")
+		switch answerFieldOf(name) {
+		case answerDate:
+			dated = true
+		case answerLength:
+			if length >= 0 {
+				return 0
+			}
+			if length = smallNumber(value); length < 0 {
+				return 0
+			}
+			continue
+		case answerConnection:
+			if !equalFold(value, "keep-alive") {
+				return 0
+			}
+			continue
+		case answerType:
+			if bytes.HasPrefix(value, eventStream) {
+				return 0
+			}
+		case answerHop:
+			return 0
+		}
+		if !taker.KeepsOut(name) {
+			lines = append(lines, line...)
+		}
+	}
+	k.wire.answer = lines
+	if length < 0 || length > inlineMax || !dated || len(b)-end != length {
+		return 0
+	}
+	a.Lines, a.Body = lines, b[end:]
+	return len(b)
+}
+
+// smallNumber reads a number of at most 6 digits; -1 if it is none.
+func smallNumber(b []byte) int {
+	if len(b) == 0 || len(b) > 6 {
+		return -1
+	}
+	n := 0
+	for _, d := range b {
+		if d < '0' || d > '9' {
+			return -1
+		}
+		n = n*10 + int(d-'0')
+	}
+	return n
+}
+
+// answerField is what a header line of an answer is to this hop.
+type answerField uint8
+
+const (
+	answerEnd answerField = iota // goes on to the client
+	answerDate
+	answerLength
+	answerConnection
+	answerType
+	answerHop // ends here
+)
+
+func answerFieldOf(name []byte) answerField {
+	switch len(name) {
+	case 4:
+		if equalFold(name, "date") {
+			return answerDate
+		}
+	case 7:
+		if equalFold(name, "trailer") || equalFold(name, "upgrade") || equalFold(name, "alt-svc") {
+			return answerHop
+		}
+	case 10:
+		if equalFold(name, "connection") {
+			return answerConnection
+		}
+		if equalFold(name, "keep-alive") {
+			return answerHop
+		}
+	case 12:
+		if equalFold(name, "content-type") {
+			return answerType
+		}
+	case 14:
+		if equalFold(name, "content-length") {
+			return answerLength
+		}
+	case 16:
+		if equalFold(name, "proxy-connection") {
+			return answerHop
+		}
+	case 17:
+		if equalFold(name, "transfer-encoding") {
+			return answerHop
+		}
+	case 18:
+		if equalFold(name, "proxy-authenticate") {
+			return answerHop
+		}
+	}
+	return answerEnd
+}
+
+func isToken(b []byte) bool {
+	for _, c := range b {
+		if octets[c]&octetToken == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// printable says that b has no control bytes but tabs.
+func printable(b []byte) bool {
+	for _, c := range b {
+		if octets[c]&octetText == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+const (
+	octetToken = 1 << iota
+	octetText
+)
+
+var octets = func() (t [256]uint8) {
+	for c := range t {
+		if c >= ' ' && c != 0x7f || c == '\t' {
+			t[c] |= octetText
+		}
+		if c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c < 0x7f && bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0 {
+			t[c] |= octetToken
+		}
+	}
+	return t
+}()
