@@ -93,11 +93,14 @@ func nonZero() uint64 {
 	}
 }
 
+// appendHex appends 16 hex digits: each byte is spread to two, whose nibbles are then digits.
 func appendHex(dst []byte, n uint64) []byte {
-	var b [8]byte
-	binary.BigEndian.PutUint64(b[:], n)
-	for _, c := range b {
-		dst = append(dst, hexDigits[c>>4], hexDigits[c&15])
+	for _, half := range [2]uint64{n >> 32, n & 0xffffffff} {
+		w := (half&0xffff0000)<<16 | half&0xffff
+		w = (w&0x0000ff000000ff00)<<8 | w&0x000000ff000000ff
+		w = (w&0x00f000f000f000f0)<<4 | w&0x000f000f000f000f
+		letters := (w + 0x0606060606060606) >> 4 & 0x0101010101010101
+		dst = binary.BigEndian.AppendUint64(dst, w+0x3030303030303030+letters*('a'-'0'-10))
 	}
 	return dst
 }

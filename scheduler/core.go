@@ -250,7 +250,7 @@ func (c *Core) Next() (time.Time, bool) {
 	if c.timers.len() == 0 {
 		return time.Time{}, false
 	}
-	return c.epoch.Add(time.Duration(c.timers.top().at)), true
+	return c.moment(c.timers.top().at), true
 }
 
 // due is Next in core time; 0 if there is nothing to do.
@@ -261,10 +261,8 @@ func (c *Core) due() int64 {
 	return c.timers.top().at
 }
 
-// until is the time from now to a moment in core time.
-func (c *Core) until(ns int64) time.Duration {
-	return time.Until(c.epoch.Add(time.Duration(ns)))
-}
+// moment is a core time as a moment.
+func (c *Core) moment(ns int64) time.Time { return c.epoch.Add(time.Duration(ns)) }
 
 // Decided hands out the items that were decided since it was last asked. The slice is reused.
 func (c *Core) Decided() []*Item {

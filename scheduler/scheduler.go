@@ -133,7 +133,7 @@ func (s *Scheduler) unlock() {
 	// A timer that fires too early finds nothing to do and is set anew, so it is never put off.
 	if at := s.core.due(); at != 0 && (s.armed == 0 || at < s.armed) {
 		s.armed = at
-		in := s.core.until(at)
+		in := time.Until(s.core.moment(at))
 		if s.timer == nil {
 			s.timer = time.AfterFunc(in, s.fire)
 		} else {

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/valyala/fasthttp"
 )
@@ -92,7 +93,7 @@ func (k *call) readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) 
 		if colon <= 0 || !isToken(line[:colon]) || !printable(line[colon+1:i-1]) {
 			return 0
 		}
-		name, value := line[:colon], bytes.Trim(line[colon+1:i-1], " \t")
+		name, value := line[:colon], trimBlank(line[colon+1:i-1])
 		switch answerFieldOf(name) {
 		case answerDate:
 			dated = true
@@ -126,6 +127,16 @@ func (k *call) readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) 
 	}
 	a.Lines, a.Body = lines, b[end:]
 	return len(b)
+}
+
+func trimBlank(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
 }
 
 // smallNumber reads a number of at most 6 digits; -1 if it is none.
@@ -205,8 +216,25 @@ func isToken(b []byte) bool {
 	return true
 }
 
-// printable says that b has no control bytes but tabs.
+// printable says that b has no control bytes but tabs. It looks at eight bytes at a time: a byte below
+// 0x20 borrows from its top bit when 0x20 is taken off, a 0x7f is a zero byte after the xor.
 func printable(b []byte) bool {
+	const (
+		ones = 0x0101010101010101
+		tops = 0x8080808080808080
+	)
+	for len(b) >= 8 {
+		w := binary.LittleEndian.Uint64(b)
+		del := w ^ ones*0x7f
+		if ((w-ones*0x20)&^w|(del-ones)&^del)&tops != 0 && !printableBytes(b[:8]) {
+			return false
+		}
+		b = b[8:]
+	}
+	return printableBytes(b)
+}
+
+func printableBytes(b []byte) bool {
 	for _, c := range b {
 		if octets[c]&octetText == 0 {
 			return false
