@@ -131,7 +131,7 @@ func (g *Gateway) upstream(old *live, c config.Upstream, server *config.Server, 
 	series := g.telemetry.upstream(c.Name)
 	o := upstream.Options{
 		AnswerBuffer: int(server.AnswerBuffer), WriteStall: server.WriteStallTimeout.Duration,
-		BodyStall: server.BodyTimeout.Duration, MinBodyRate: int64(server.MinBodyRate), Seats: seats,
+		BodyStall: server.BodyTimeout.Duration, Seats: seats, // the least rate of a body is held where it is read
 		Sample: g.sample, Dial: g.options.Dial,
 		Failed: func(_ string, reason upstream.Reason) { series.failed(reason.String()) },
 	}

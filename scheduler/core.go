@@ -24,6 +24,7 @@ type Core struct {
 	timers  heap[*timer]
 	seq     uint64
 	decided []*Item
+	drained bool    // nobody may wait any more
 	arrives *Item   // under way; its verdict needs no handing out
 	dirty   []*pool // something may have become dispatchable
 }
@@ -125,6 +126,10 @@ func (c *Core) Arrive(now time.Time, it *Item) {
 		it.Quota = c.quota(f)
 		return
 	}
+	if c.drained {
+		c.refuse(it, Draining)
+		return
+	}
 	it.Estimate, it.Place = c.estimate(it)
 	if it.MaxWait <= 0 || it.Estimate > it.MaxWait || c.standing(it) {
 		c.refuse(it, WaitTooLong)
@@ -214,9 +219,10 @@ func (c *Core) Cancel(now time.Time, it *Item) bool {
 	return true
 }
 
-// Drain ends all that wait.
+// Drain ends all that wait; who would have to wait from now on is refused likewise.
 func (c *Core) Drain(now time.Time) {
 	c.advance(now)
+	c.drained = true
 	for _, p := range c.pools {
 		for _, l := range p.levels {
 			for _, q := range l.queues {

@@ -222,7 +222,10 @@ func (k *compiler) planAndPool(at string, c config.Caller, caller *Caller) {
 		return
 	}
 	caller.Pool = k.p.poolList[i].Name // the first if it names none
-	if c.Enabled {
+	switch {
+	case caller.Anonymous:
+		k.p.poolList[i].Callers += 2 // stands for many, who are told apart by address
+	case c.Enabled:
 		k.p.poolList[i].Callers++
 	}
 }

@@ -141,7 +141,7 @@ func TestSetupCountsTheEnabledCallersOfEachPool(t *testing.T) {
 	c.Limits.MaxFlows, c.Limits.MaxTenants = 9, 8
 	p := mustCompile(t, c)
 	setup := p.Setup()
-	if len(setup.Pools) != 2 || setup.Pools[0].Callers != 2 || setup.Pools[1].Callers != 1 { // bolt and visitor; gone is disabled
+	if len(setup.Pools) != 2 || setup.Pools[0].Callers != 3 || setup.Pools[1].Callers != 1 { // bolt, and visitor who stands for many; gone is disabled
 		t.Errorf("pools: %+v", setup.Pools)
 	}
 	if pool := setup.Pools[0]; pool.Name != "shared" || pool.Seats != 64 || pool.ExcessCeiling != 0.8 || pool.MaxWaiting != 20000 {
