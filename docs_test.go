@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -15,6 +16,7 @@ var (
 	inPitfalls = regexp.MustCompile("`\\./([a-z/]+)`|\\b((?:Test|Fuzz)[A-Z]\\w+)")
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	target     = regexp.MustCompile(`(?m)^([a-z]+):.*## `)
+	metric     = regexp.MustCompile(`\btidegate_[a-z_]+\b`)
 	makeWord   = regexp.MustCompile("`make ([a-z]+)")
 )
 
@@ -86,6 +88,20 @@ func tests(t *testing.T, dir string) string {
 		all.WriteString(read(t, f))
 	}
 	return all.String()
+}
+
+func TestBothReadmesListEveryMetric(t *testing.T) {
+	names := func(text string) []string {
+		found := metric.FindAllString(text, -1)
+		slices.Sort(found)
+		return slices.Compact(found)
+	}
+	want := names(read(t, "gateway/exposition.go"))
+	for _, doc := range []string{"README.md", "README.zh-CN.md"} {
+		if got := names(read(t, doc)); !slices.Equal(got, want) {
+			t.Errorf("%s lists\n%v\nand the gateway shows\n%v", doc, got, want)
+		}
+	}
 }
 
 func documents(t *testing.T) []string {
