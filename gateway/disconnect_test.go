@@ -205,7 +205,7 @@ func TestAnIdleConnectionThatWaitedOnceIsStillClosedAfterIdleTimeout(t *testing.
 func TestHangUpAndGrantMayComeInTheSameMoment(t *testing.T) {
 	var gone, granted atomic.Int64
 	grant := make(chan struct{})
-	begun := make(chan struct{}, 1)
+	begun, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	e := startSocketEdge(t, edgeConfig(), func(ctx *fasthttp.RequestCtx) {
 		hung := watchHangup(ctx.Conn())
 		begun <- struct{}{}
@@ -216,6 +216,7 @@ func TestHangUpAndGrantMayComeInTheSameMoment(t *testing.T) {
 		case <-grant:
 			granted.Add(1)
 		}
+		ended <- struct{}{}
 	})
 	bystander := e.connect()
 	for i := range 300 {
@@ -226,10 +227,12 @@ func TestHangUpAndGrantMayComeInTheSameMoment(t *testing.T) {
 			time.Sleep(time.Duration(i) * time.Microsecond)
 		}
 		grant <- struct{}{}
+		<-ended
 	}
 	bystander.send(get)
 	<-begun
 	grant <- struct{}{}
+	<-ended
 	bystander.answer().says(t, 200, "")
 	if n := gone.Load() + granted.Load(); n != 301 {
 		t.Errorf("%d ends of 301", n)

@@ -262,6 +262,3 @@ func (s *headerScan) finish(b []byte) bool {
 	}
 	return true
 }
-
-// hasBody says whether body bytes follow the header.
-func (s *headerScan) hasBody() bool { return s.length != 0 }

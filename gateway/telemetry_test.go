@@ -167,7 +167,8 @@ func TestReloadsAreShown(t *testing.T) {
 
 func TestWaitsAndUpstreamErrorsAreResolvedOnce(t *testing.T) {
 	tel := newTelemetry("v0.1.0", 10, idle)
-	if tel.waits("shared", "batch") != tel.waits("shared", "batch") || tel.upstream("api") != tel.upstream("api") {
+	waits, up := tel.waits("shared", "batch"), tel.upstream("api")
+	if tel.waits("shared", "batch") != waits || tel.upstream("api") != up {
 		t.Error("two series for one queue or upstream")
 	}
 	tel.waits("shared", "batch").Update(.3)

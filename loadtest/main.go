@@ -45,7 +45,7 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("cannot play: no scenario is named\n" + usage)
+		return fmt.Errorf("cannot play: no scenario is named\n%s", usage)
 	}
 	switch name, args := args[0], args[1:]; name {
 	case "promo":

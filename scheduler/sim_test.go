@@ -116,10 +116,6 @@ func (s *simulation) poisson(perSecond float64) func() time.Duration {
 	return func() time.Duration { return time.Duration(s.rng.ExpFloat64() / perSecond * 1e9) }
 }
 
-func even(perSecond float64) func() time.Duration {
-	return func() time.Duration { return time.Duration(1e9 / perSecond) }
-}
-
 func (s *simulation) exponential(mean time.Duration) func() time.Duration {
 	return func() time.Duration { return time.Duration(s.rng.ExpFloat64() * float64(mean)) }
 }

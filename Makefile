@@ -1,0 +1,66 @@
+# Everything here needs Go 1.26 and nothing else; modules are fetched as they are needed. The race
+# detector of `make race` and `make check` also needs a C compiler.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+CONFIG    ?= config.toml
+FUZZTIME  ?= 5s
+BENCH     ?= .
+BENCHTIME ?= 1s
+COUNT     ?= 1
+TESTFLAGS ?=
+PROMO     ?=
+TOOL      := go tool -modfile=tools.mod
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## build, and serve on CONFIG (config.toml)
+	@exec bin/tidegate -config $(CONFIG)
+
+.PHONY: build
+build: ## build bin/tidegate and bin/loadtest
+	@go build -o bin/ . ./loadtest
+
+.PHONY: test
+test: ## run the tests
+	go test $(TESTFLAGS) ./...
+
+.PHONY: race
+race: ## run the tests under the race detector, in another order each time
+	go test -race -shuffle=on $(TESTFLAGS) ./...
+
+.PHONY: fuzz
+fuzz: ## fuzz each target for FUZZTIME (5s)
+	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
+		go test -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+	done
+
+.PHONY: bench
+bench: ## run the benchmarks matching BENCH, COUNT times; compare two outputs with `make stat OLD=.. NEW=..`
+	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./...
+
+.PHONY: stat
+stat: ## compare two outputs of `make bench COUNT=10`: OLD and NEW
+	@$(TOOL) benchstat $(OLD) $(NEW)
+
+.PHONY: lint
+lint: ## gofumpt, go vet, staticcheck
+	@files="$$($(TOOL) gofumpt -l .)"; if [ -n "$$files" ]; then echo "not formatted, try make fmt:"; echo "$$files"; exit 1; fi
+	go vet ./...
+	$(TOOL) staticcheck ./...
+
+.PHONY: fmt
+fmt: ## format all Go files
+	@$(TOOL) gofumpt -w .
+
+.PHONY: demo
+demo: ## play the promo incident against a gateway of its own; PROMO="-short" takes 30 s instead of 2 min
+	go run ./loadtest promo $(PROMO)
+
+.PHONY: check
+check: lint build race ## what CI runs: lint, build, and the tests (seeds of all fuzz targets among them) under the race detector
