@@ -30,6 +30,7 @@ const longestWait = 24 * time.Hour
 type places struct {
 	key, semantic, tenant []config.Place
 	once                  *fieldNames // headers of which a request may have one
+	parameters            []string    // of the query, likewise
 }
 
 func newPlaces(c *config.Identify) (*places, error) {
@@ -50,6 +51,8 @@ func newPlaces(c *config.Identify) (*places, error) {
 				names = append(names, place.Name)
 			case "bearer":
 				names = append(names, fasthttp.HeaderAuthorization)
+			case "query":
+				p.parameters = append(p.parameters, place.Name)
 			}
 		}
 	}
@@ -63,15 +66,27 @@ func (x *exchange) readFields(h *fasthttp.RequestHeader) bool {
 		x.refusal.Detail = "The header " + name + " may be there once. Send one of them."
 		return false
 	}
+	for _, name := range x.live.places.parameters {
+		if repeated(h.RequestURI(), name) {
+			x.refusal.Detail = "The parameter " + name + " may be there once. Send one of them."
+			return false
+		}
+	}
 	if wait := h.Peek(headerMaxWait); len(wait) > 0 {
-		d, err := time.ParseDuration(string(wait))
-		if err != nil || d < 0 || d > longestWait {
+		d, ok := parseMaxWait(wait)
+		if !ok {
 			x.refusal.Detail = "X-Max-Wait has to be a duration such as 1.5s or 200ms, at least 0 and at most 24h."
 			return false
 		}
 		x.maxWait = d
 	}
 	return true
+}
+
+// parseMaxWait reads how long a request is willing to wait; not ok: nonsense.
+func parseMaxWait(b []byte) (wait time.Duration, ok bool) {
+	wait, err := time.ParseDuration(string(b))
+	return wait, err == nil && wait >= 0 && wait <= longestWait
 }
 
 // readPath normalises the path, and has the upstream sent what was matched.
