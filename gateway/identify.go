@@ -119,7 +119,7 @@ func (x *exchange) readPath(h *fasthttp.RequestHeader) bool {
 		x.refusal.Detail = "The path can be read in more than one way. Send it without encoded slashes, dot segments and control bytes."
 		return false
 	}
-	if len(path) == len(target) && len(h.RequestURI()) == len(target) && &path[0] == &target[0] {
+	if len(target) == len(h.RequestURI()) && len(path) == len(raw) && &path[0] == &target[0] { // as it came
 		x.path = path
 		return true
 	}
