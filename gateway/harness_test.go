@@ -165,10 +165,14 @@ id = "visitors"
 semantics = ["chat"]
 `
 
+// hashed is a text with each HASH-key replaced by what the config wants of that key.
+func hashed(text string) string {
+	return regexp.MustCompile(`HASH-[a-z]+`).ReplaceAllStringFunc(text, func(s string) string { return hashOf(s[len("HASH-"):]) })
+}
+
 func configOf(t testing.TB, text string) *config.Config {
 	t.Helper()
-	text = regexp.MustCompile(`HASH-[a-z]+`).ReplaceAllStringFunc(text, func(s string) string { return hashOf(s[len("HASH-"):]) })
-	c, err := config.LoadBytes("config.toml", []byte(text), nil)
+	c, err := config.LoadBytes("config.toml", []byte(hashed(text)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -191,7 +191,7 @@ func TestABadConfigLeavesTheOldOneInForce(t *testing.T) {
 			}
 		}
 		for i, tc := range bad {
-			w.g.take([]byte(tc.text), nil)
+			w.g.take([]byte(hashed(tc.text)), nil)
 			check(tc.name, tc.says, i+1)
 		}
 		w.g.take(nil, errors.New("the file is gone"))
