@@ -19,8 +19,8 @@ func check(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("check", flag.ContinueOnError)
 	path := flags.String("config", "config.toml", "config `file`")
 	service := flags.String("service", "", "seat times, `chat=20ms,export=200ms`: say whether the rates fit the seats")
-	if err := flags.Parse(args); err != nil {
-		return flag.ErrHelp
+	if err := parse(flags, args); err != nil {
+		return err
 	}
 	times, err := parseService(*service)
 	if err != nil {
@@ -102,8 +102,8 @@ func explain(args []string, out io.Writer) error {
 	flags.StringVar(&q.Path, "path", "", "request's `path`")
 	flags.StringVar(&q.Semantic, "semantic", "", "request's `tag`")
 	flags.StringVar(&q.Tenant, "tenant", "", "request's `tenant`")
-	if err := flags.Parse(args); err != nil {
-		return flag.ErrHelp
+	if err := parse(flags, args); err != nil {
+		return err
 	}
 	c, err := load(*path)
 	if err != nil {

@@ -86,7 +86,24 @@ func programVersion() string {
 	return "dev"
 }
 
+// parse reads a command's flags. A word too many is an error: who writes "check other.toml" must not be told
+// that config.toml is fine.
+func parse(flags *flag.FlagSet, args []string) error {
+	if err := flags.Parse(args); err != nil {
+		return flag.ErrHelp // said already
+	}
+	if flags.NArg() > 0 {
+		fmt.Fprintf(flags.Output(), "tidegate: %s takes no %q; its flags are:\n", flags.Name(), flags.Arg(0))
+		flags.PrintDefaults()
+		return flag.ErrHelp
+	}
+	return nil
+}
+
 func printVersion(args []string, out io.Writer) error {
+	if err := parse(flag.NewFlagSet("version", flag.ContinueOnError), args); err != nil {
+		return err
+	}
 	fmt.Fprintln(out, "tidegate", programVersion())
 	return nil
 }

@@ -18,8 +18,8 @@ import (
 func serve(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("run", flag.ContinueOnError)
 	path := flags.String("config", "config.toml", "config `file`")
-	if err := flags.Parse(args); err != nil {
-		return flag.ErrHelp
+	if err := parse(flags, args); err != nil {
+		return err
 	}
 	c, err := load(*path)
 	if err != nil {
@@ -28,9 +28,8 @@ func serve(args []string, out io.Writer) error {
 	if err := os.MkdirAll(c.StateDir(), 0o700); err != nil {
 		return fmt.Errorf("cannot make state.dir = %q: %w", c.State.Dir, err)
 	}
-	raiseFileLimit(c, os.Stderr)
 	g, err := gateway.New(c, gateway.Options{
-		Path: *path, Environ: os.Environ(), Version: programVersion(),
+		Path: *path, Environ: os.Environ(), Version: programVersion(), MaxConnections: raiseFileLimit(c, os.Stderr),
 		Started: func(data, admin net.Addr) { greet(out, c, data, admin) },
 	})
 	if err != nil {

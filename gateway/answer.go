@@ -66,9 +66,8 @@ func (x *exchange) writeRefusal(code Code) {
 		seed = uint64(x.caller.Index)
 		if x.caller.Anonymous {
 			seed = addressSeed(x.client)
-		}
-		if code.Status() == fasthttp.StatusTooManyRequests {
-			r.OffPeak = x.live.offPeak()
+		} else if code.Status() == fasthttp.StatusTooManyRequests {
+			r.OffPeak = x.live.offPeak() // how busy the platform is, is nobody else's business
 		}
 	} else {
 		seed = addressSeed(x.client)

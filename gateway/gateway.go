@@ -47,8 +47,9 @@ type Gateway struct {
 	unready  atomic.Bool  // /readyz says no
 	active   atomic.Int64 // requests under way
 
-	loading   sync.Mutex   // one load at a time
-	loadError atomic.Value // string: why the newest configuration was not taken, or what it needs
+	started   *config.Config // the one of the start: what no reload can bring into force stays as it says
+	loading   sync.Mutex     // one load at a time
+	loadError atomic.Value   // string: why the newest configuration was not taken, or what it needs
 }
 
 // Options is what a gateway is made of besides its configuration.
@@ -59,6 +60,10 @@ type Options struct {
 	Log     *zap.Logger                             // instead of standard error; for tests
 	Listen  func(addr string) (net.Listener, error) // instead of TCP; for tests
 	Started func(data, admin net.Addr)              // both listeners are open
+
+	// MaxConnections is how many connections the limit of open files has room for, whatever the
+	// configuration says; 0: any number.
+	MaxConnections int
 
 	// Dial connects to http targets instead of the network; for tests.
 	Dial func(addr string, timeout time.Duration) (net.Conn, error)
@@ -78,6 +83,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if o.Listen == nil {
 		o.Listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 	}
+	o.fit(c)
 	g := &Gateway{
 		options:   o,
 		began:     time.Now(),
@@ -97,6 +103,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		g.sample.Close()
 		return nil, err
 	}
+	g.started = c
 	g.telemetry.loaded(true, time.Now())
 	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
 	g.edge.server.NoDefaultDate = o.NoDate

@@ -165,18 +165,28 @@ id = "visitors"
 semantics = ["chat"]
 `
 
+// hashed is a text with each HASH-key replaced by what the config wants of that key.
+func hashed(text string) string {
+	return regexp.MustCompile(`HASH-[a-z]+`).ReplaceAllStringFunc(text, func(s string) string { return hashOf(s[len("HASH-"):]) })
+}
+
 func configOf(t testing.TB, text string) *config.Config {
 	t.Helper()
-	text = regexp.MustCompile(`HASH-[a-z]+`).ReplaceAllStringFunc(text, func(s string) string { return hashOf(s[len("HASH-"):]) })
-	c, err := config.LoadBytes("config.toml", []byte(text), nil)
+	c, err := config.LoadBytes("config.toml", []byte(hashed(text)), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// newWorld starts a gateway before an upstream; call it in a bubble.
+// newWorld starts a gateway before an upstream; call it in a bubble. Its clients have no address.
 func newWorld(t *testing.T, text string, upstream fasthttp.RequestHandler) *world {
+	t.Helper()
+	return newWorldBehind(t, "", text, upstream)
+}
+
+// newWorldBehind is newWorld with all clients connecting from one IP address.
+func newWorldBehind(t *testing.T, peer, text string, upstream fasthttp.RequestHandler) *world {
 	t.Helper()
 	w := &world{
 		t: t, front: fasthttputil.NewInmemoryListener(), admin: fasthttputil.NewInmemoryListener(), log: &logBuffer{},
@@ -191,7 +201,7 @@ func newWorld(t *testing.T, text string, upstream fasthttp.RequestHandler) *worl
 		Log: zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(encoder), w.log, level)),
 		Listen: func(addr string) (net.Listener, error) {
 			if addr == c.Server.Listen {
-				return w.front, nil
+				return fromAddress{w.front, net.ParseIP(peer)}, nil
 			}
 			return w.admin, nil
 		},
@@ -227,6 +237,27 @@ func newWorld(t *testing.T, text string, upstream fasthttp.RequestHandler) *worl
 	})
 	return w
 }
+
+// fromAddress gives connections an address; nil: they have none.
+type fromAddress struct {
+	net.Listener
+	ip net.IP
+}
+
+func (l fromAddress) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil || l.ip == nil {
+		return c, err
+	}
+	return addressed{c, l.ip}, nil
+}
+
+type addressed struct {
+	net.Conn
+	ip net.IP
+}
+
+func (c addressed) RemoteAddr() net.Addr { return &net.TCPAddr{IP: c.ip, Port: 50000} }
 
 // reply is what a client got.
 type reply struct {
@@ -373,4 +404,14 @@ func slowly(d time.Duration) fasthttp.RequestHandler {
 		time.Sleep(d)
 		ctx.SetBodyString("done")
 	}
+}
+
+// flow is a flow of the snapshot; the zero one if it is not there.
+func (w *world) flow(caller, semantic, tenant string) console.FlowView {
+	for _, f := range w.snapshot().Flows {
+		if f.Caller == caller && f.Semantic == semantic && f.Tenant == tenant {
+			return f
+		}
+	}
+	return console.FlowView{}
 }

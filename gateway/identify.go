@@ -33,6 +33,7 @@ const longestWait = 24 * time.Hour
 type places struct {
 	key, semantic, tenant []place
 	fields                *fieldTable
+	parameters            []string // of the query, of which a request may have each once
 }
 
 // place is one of them; a header is found by its place in the table.
@@ -58,6 +59,8 @@ func newPlaces(c *config.Identify) (*places, error) {
 				at.field = p.fields.add(field{strings.ToLower(parsed.Name), true, true})
 			case "bearer":
 				at.field = p.fields.add(field{"authorization", true, false})
+			case "query":
+				p.parameters = append(p.parameters, parsed.Name)
 			}
 			*list.to = append(*list.to, at)
 		}
@@ -76,15 +79,27 @@ func (x *exchange) readFields(h *fasthttp.RequestHeader) bool {
 		x.refusal.Detail = "The header " + twice + " may be there once. Send one of them."
 		return false
 	}
+	for _, name := range x.live.places.parameters {
+		if repeated(h.RequestURI(), name) {
+			x.refusal.Detail = "The parameter " + name + " may be there once. Send one of them."
+			return false
+		}
+	}
 	if wait := x.fields[fieldMaxWait]; len(wait) > 0 {
-		d, err := time.ParseDuration(text(wait))
-		if err != nil || d < 0 || d > longestWait {
+		d, ok := parseMaxWait(wait)
+		if !ok {
 			x.refusal.Detail = "X-Max-Wait has to be a duration such as 1.5s or 200ms, at least 0 and at most 24h."
 			return false
 		}
 		x.maxWait = d
 	}
 	return true
+}
+
+// parseMaxWait reads how long a request is willing to wait; not ok: nonsense.
+func parseMaxWait(b []byte) (wait time.Duration, ok bool) {
+	wait, err := time.ParseDuration(string(b))
+	return wait, err == nil && wait >= 0 && wait <= longestWait
 }
 
 // readPath normalises the path, and has the upstream sent what was matched.
@@ -117,7 +132,7 @@ func (x *exchange) readPath(h *fasthttp.RequestHeader) bool {
 		x.refusal.Detail = "The path can be read in more than one way. Send it without encoded slashes, dot segments and control bytes."
 		return false
 	}
-	if len(path) == len(target) && len(h.RequestURI()) == len(target) && &path[0] == &target[0] {
+	if len(target) == len(h.RequestURI()) && len(path) == len(raw) && &path[0] == &target[0] { // as it came
 		x.path = path
 		return true
 	}

@@ -40,6 +40,13 @@ func (g *Gateway) load(c *config.Config) error {
 	return nil
 }
 
+// fit holds a configuration to what the process has room for.
+func (o *Options) fit(c *config.Config) {
+	if o.MaxConnections > 0 {
+		c.Server.MaxConnections = min(c.Server.MaxConnections, o.MaxConnections)
+	}
+}
+
 func (g *Gateway) prepare(c *config.Config) (*live, error) {
 	version := 1
 	if old := g.live.Load(); old != nil {

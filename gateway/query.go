@@ -21,6 +21,20 @@ func queryValue(target []byte, name string) []byte {
 	return value
 }
 
+// repeated says that a request target has more than one parameter of that name: the gateway and whoever
+// reads the log could believe different ones.
+func repeated(target []byte, name string) bool {
+	n := 0
+	eachParameter(target, func(pair []byte) bool {
+		key, _, _ := bytes.Cut(pair, []byte("="))
+		if string(decoded(key)) == name {
+			n++
+		}
+		return n < 2
+	})
+	return n > 1
+}
+
 // withoutQuery is the target without any parameter of that name, and whether there was one.
 func withoutQuery(target []byte, name string) (rest []byte, cut bool) {
 	at := bytes.IndexByte(target, '?')

@@ -31,34 +31,44 @@ func (g *Gateway) watch(ctx context.Context) {
 			}
 		}
 	}()
-	w.Run(ctx, func(data []byte, err error) {
-		if err == nil {
-			var c *config.Config
-			if c, err = config.LoadBytes(g.options.Path, data, g.options.Environ); err == nil {
-				err = g.reload(c)
-			}
-		}
-		if err != nil {
-			g.rejected(err)
-		}
-	})
+	w.Run(ctx, g.take)
 }
 
-// reload takes a configuration that was read. The same one again changes nothing.
+// take brings the content of a config file into force, or says why not.
+func (g *Gateway) take(data []byte, err error) {
+	if err == nil {
+		var c *config.Config
+		if c, err = config.LoadBytes(g.options.Path, data, g.options.Environ); err == nil {
+			err = g.reload(c)
+		}
+	}
+	if err != nil {
+		g.rejected(err)
+	}
+}
+
+// reload takes a configuration that was read. The one that is in force already changes nothing, but
+// that a faulty one before it is forgotten.
 func (g *Gateway) reload(c *config.Config) error {
 	g.loading.Lock()
 	defer g.loading.Unlock()
-	old := g.live.Load()
-	if err := g.load(c); err != nil {
-		return err
+	g.options.fit(c)
+	same := c.Hash == g.live.Load().config.Hash // the environment is that of the start
+	if !same {
+		if err := g.load(c); err != nil {
+			return err
+		}
 	}
 	g.telemetry.loaded(true, time.Now())
-	restart := needRestart(old.config, c)
+	restart := needRestart(g.started, c)
 	note := ""
 	if len(restart) > 0 {
 		note = "taken, but a restart is needed for: " + strings.Join(restart, ", ")
 	}
 	g.loadError.Store(note)
+	if same {
+		return nil
+	}
 	g.logs.Info("config", zap.Int("version", g.live.Load().version), zap.String("hash", short(c.Hash)), zap.Strings("restart_needed", restart))
 	g.warnOverPromise()
 	return nil
@@ -82,7 +92,7 @@ func (g *Gateway) rejected(err error) {
 	}
 }
 
-// needRestart lists what a reload cannot bring into force.
+// needRestart lists what a reload cannot bring into force, since the start.
 func needRestart(old, next *config.Config) []string {
 	var keys []string
 	for _, k := range []struct {

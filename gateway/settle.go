@@ -69,7 +69,7 @@ func (x *exchange) log(now time.Time) {
 // keepRefusal puts a refusal among those that can be looked up.
 func (g *Gateway) keepRefusal(x *exchange, now time.Time) {
 	v := console.RefusalView{
-		Time: now, RequestID: string(x.requestID()), Code: x.code.String(),
+		Time: now, RequestID: x.refusal.RequestID, Code: x.code.String(),
 		RetryAfterMS: x.refusal.RetryAfter.Milliseconds(), WaitedMS: x.item.Waited.Milliseconds(),
 	}
 	if x.caller != nil {
