@@ -223,7 +223,9 @@ func newWorldBehind(t *testing.T, peer, text string, upstream fasthttp.RequestHa
 			upstream(ctx)
 		},
 	}
-	go func() { _ = up.Serve(w.target) }()
+	if upstream != nil { // else the test serves w.target itself
+		go func() { _ = up.Serve(w.target) }()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w.stop = cancel
 	go func() { w.ended <- g.Run(ctx) }()
