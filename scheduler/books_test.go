@@ -286,7 +286,7 @@ func play(t testing.TB, ops []byte) {
 
 func TestBooksStayRightUnderRandomOperations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	for range 150 {
+	for range 150 / shorter {
 		ops := make([]byte, 3*400)
 		for i := range ops {
 			ops[i] = byte(rng.Uint32())

@@ -15,7 +15,7 @@ func TestGrantAndTimeoutInTheSameInstant(t *testing.T) {
 	c := NewCore(t0, onePool(1, 2))
 	tm := terms(rule(1000, time.Second, "realtime", 10*time.Millisecond))
 	now := t0
-	for i := range 1_000_000 {
+	for i := range 1_000_000 / shorter {
 		f := c.Meter(now, key(1, chat), tm)
 		var holder, it Item
 		holder.Flow, it.Flow = f, f
