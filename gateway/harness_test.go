@@ -39,6 +39,7 @@ type world struct {
 
 	target  *fasthttputil.InmemoryListener
 	refused atomic.Bool // the upstream takes no connections
+	dials   atomic.Int64
 	calls   atomic.Int64
 }
 
@@ -209,6 +210,7 @@ func newWorldBehind(t *testing.T, peer, text string, upstream fasthttp.RequestHa
 			if w.refused.Load() {
 				return nil, fmt.Errorf("dial %s: connection refused", addr)
 			}
+			w.dials.Add(1)
 			return w.target.Dial()
 		},
 	})

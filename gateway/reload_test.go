@@ -301,6 +301,22 @@ func TestWhatWaitsForAnUpstreamThatIsRemovedIsStillServed(t *testing.T) {
 	})
 }
 
+func TestConnectionsToAnUpstreamOutliveReloads(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, basic, mirror)
+		for i, text := range []string{basic, basic + "# again\n", changed(t, basic, `timeout = "10s"`, `timeout = "5s"`), changed(t, basic, "seats = 2", "seats = 3")} {
+			w.reload(text)
+			if a := w.do("GET /v1/chat/x", "X-API-Key: ann"); a.status != 200 || w.dials.Load() != 1 {
+				t.Errorf("step %d: %d, by connection %d", i, a.status, w.dials.Load())
+			}
+		}
+		w.reload(changed(t, basic, `"http://api"`, `"http://api2"`))
+		if a := w.do("GET /v1/chat/x", "X-API-Key: ann"); a.status != 200 || w.dials.Load() != 2 {
+			t.Errorf("another target: %d, by connection %d", a.status, w.dials.Load())
+		}
+	})
+}
+
 // without is basic without exports.
 func without(t *testing.T) string {
 	return changed(t, basic,

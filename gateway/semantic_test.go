@@ -180,6 +180,7 @@ func TestWhatWasMatchedIsWhatTheUpstreamGets(t *testing.T) {
 			"/v1/chat/x?":                        "/v1/chat/x?",
 			"//v1/./chat//x?a=b":                 "/v1/chat/x?a=b",
 			"/v1/reports/../chat/x":              "/v1/chat/x",
+			"/v1/chat/%c3%a9?%c3":                "/v1/chat/%C3%A9?%c3",
 			"/":                                  "/",
 			"/?a=b":                              "/?a=b",
 			"http://api.example":                 "/",
