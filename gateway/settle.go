@@ -38,7 +38,10 @@ func (x *exchange) log(now time.Time) {
 		RequestID: string(x.requestID()), ClientRequestID: string(x.ownID), Key: x.keyHash, Tenant: string(x.tenant),
 		Method: string(h.Method()), Path: string(x.path), Status: x.ctx.Response.StatusCode(), Outcome: x.outcome,
 		Total: now.Sub(x.start), Seat: time.Duration(x.seatTime.Load()), Queue: x.item.Waited,
-		Bytes: x.result.Bytes, Target: x.result.Target, TraceID: string(x.trace.trace[:]),
+		Bytes: x.result.Bytes, Target: x.result.Target,
+	}
+	if x.trace != (traceContext{}) {
+		e.TraceID = string(x.trace.trace[:])
 	}
 	if x.client.IsValid() {
 		e.Remote = x.client.String()
