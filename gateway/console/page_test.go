@@ -43,7 +43,7 @@ func TestAnIdlePageSaysWhatToDoFirst(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	if strings.Contains(page, "was not taken") {
+	if strings.Contains(page, "needs attention") {
 		t.Error("the page speaks of a config error")
 	}
 }
