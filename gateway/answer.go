@@ -115,7 +115,7 @@ func (x *exchange) appendTiming(dst []byte) []byte {
 
 func (x *exchange) appendQuota(dst []byte) []byte {
 	q := &x.item.Quota
-	return appendRateLimit(dst, x.rule.ID, q.Remaining, q.Reset)
+	return appendRateLimit(dst, x.ruleFields().name, q.Remaining, q.Reset)
 }
 
 // KeepsOut says that a header of the upstream's answer is replaced by the gateway's own.

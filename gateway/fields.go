@@ -5,8 +5,8 @@ import "bytes"
 // fieldTable lists the headers that the gateway itself reads. One pass over a request's header finds
 // them all; what is looked for by name afterwards costs nothing. It is immutable.
 type fieldTable struct {
-	fields  []field
-	lengths uint64 // bit n: a name of n bytes is there; names of 63 and more share bit 63
+	fields   []field
+	byLength [64][]uint8 // places of the names of n bytes; those of 63 and more are together
 }
 
 // field is one header that the gateway reads.
@@ -34,7 +34,10 @@ const ownPrefix = "x-tidegate-"
 
 // fieldValues are the values in one request, by their place in the table; they lie in the header's own
 // bytes.
-type fieldValues [mostFields][]byte
+type fieldValues struct {
+	of   [mostFields][]byte
+	drop uint64 // bit n: line n ends at the gateway
+}
 
 func newFieldTable() *fieldTable {
 	t := &fieldTable{}
@@ -60,7 +63,8 @@ func (t *fieldTable) add(f field) int {
 		return i
 	}
 	t.fields = append(t.fields, f)
-	t.lengths |= 1 << min(len(f.name), 63)
+	n := min(len(f.name), len(t.byLength)-1)
+	t.byLength[n] = append(t.byLength[n], uint8(len(t.fields)-1))
 	return len(t.fields) - 1
 }
 
@@ -69,7 +73,7 @@ func (t *fieldTable) add(f field) int {
 // repeated the first value counts.
 func (t *fieldTable) read(raw []byte, values *fieldValues) (twice string) {
 	var seen uint32
-	for len(raw) > 0 {
+	for n := 0; len(raw) > 0; n++ {
 		line := raw
 		if i := bytes.IndexByte(raw, '\n'); i >= 0 {
 			line, raw = raw[:i], raw[i+1:]
@@ -77,16 +81,23 @@ func (t *fieldTable) read(raw []byte, values *fieldValues) (twice string) {
 			raw = nil
 		}
 		colon := bytes.IndexByte(line, ':')
-		if colon < 0 || t.lengths>>min(colon, 63)&1 == 0 {
+		if colon < 0 {
 			continue
 		}
-		i := t.index(line[:colon])
+		name := line[:colon]
+		i := t.index(name)
 		if i < 0 {
+			if own(name) && n < 64 {
+				values.drop |= 1 << n
+			}
 			continue
+		}
+		if t.fields[i].drop && n < 64 {
+			values.drop |= 1 << n
 		}
 		if seen>>i&1 == 0 {
 			seen |= 1 << i
-			values[i] = trimBlank(bytes.TrimSuffix(line[colon+1:], []byte{'\r'}))
+			values.of[i] = trimBlank(bytes.TrimSuffix(line[colon+1:], []byte{'\r'}))
 		} else if t.fields[i].once {
 			return t.fields[i].name
 		}
@@ -94,9 +105,17 @@ func (t *fieldTable) read(raw []byte, values *fieldValues) (twice string) {
 	return ""
 }
 
-// drops says that a header ends at the gateway.
-func (t *fieldTable) drops(name []byte) bool {
-	if len(name) >= len(ownPrefix) && equalFold(name[:len(ownPrefix)], ownPrefix) {
+// own says that a header is one that only the gateway sets.
+func own(name []byte) bool {
+	return len(name) >= len(ownPrefix) && (name[0]|0x20) == 'x' && (name[2]|0x20) == 't' && equalFold(name[:len(ownPrefix)], ownPrefix)
+}
+
+// drops says that line n of the header that values were read from, of this name, ends at the gateway.
+func (t *fieldTable) drops(values *fieldValues, n int, name []byte) bool {
+	if n < 64 {
+		return values.drop>>n&1 != 0
+	}
+	if own(name) {
 		return true
 	}
 	i := t.index(name)
@@ -104,12 +123,9 @@ func (t *fieldTable) drops(name []byte) bool {
 }
 
 func (t *fieldTable) index(name []byte) int {
-	if t.lengths>>min(len(name), 63)&1 == 0 {
-		return -1
-	}
-	for i := range t.fields {
+	for _, i := range t.byLength[min(len(name), len(t.byLength)-1)] {
 		if equalFold(name, t.fields[i].name) {
-			return i
+			return int(i)
 		}
 	}
 	return -1

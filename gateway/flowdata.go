@@ -45,6 +45,7 @@ type detection struct {
 type ruleFields struct {
 	rule   *policy.Rule
 	policy []byte // the value of RateLimit-Policy
+	name   []byte // the rule's id as RateLimit has it
 	waits  *metrics.PrometheusHistogram
 }
 
@@ -91,6 +92,7 @@ func (x *exchange) ruleFields() *ruleFields {
 	f := &ruleFields{
 		rule:   x.rule,
 		policy: appendRateLimitPolicy(nil, x.rule.ID, x.rule.Limit.N, x.rule.Limit.Per),
+		name:   appendSFString(nil, x.rule.ID),
 		waits:  x.g.telemetry.waits(x.caller.Pool, x.rule.Level),
 	}
 	d.rule.Store(f)

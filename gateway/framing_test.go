@@ -173,8 +173,8 @@ func TestFieldsAreFoundOnceOrTwice(t *testing.T) {
 	} {
 		var values fieldValues
 		twice := table.read([]byte(c.raw), &values)
-		if twice != c.twice || string(values[key]) != c.key || string(values[fieldMaxWait]) != c.wait {
-			t.Errorf("%q: twice %q, key %q, wait %q", c.raw, twice, values[key], values[fieldMaxWait])
+		if twice != c.twice || string(values.of[key]) != c.key || string(values.of[fieldMaxWait]) != c.wait {
+			t.Errorf("%q: twice %q, key %q, wait %q", c.raw, twice, values.of[key], values.of[fieldMaxWait])
 		}
 	}
 	raw := []byte(usualHeader[strings.Index(usualHeader, "\n")+1:])
@@ -186,12 +186,22 @@ func TestFieldsAreFoundOnceOrTwice(t *testing.T) {
 
 func TestWhatEndsAtTheGateway(t *testing.T) {
 	table := identityTable()
-	for name, want := range map[string]bool{
+	names := map[string]bool{
 		"X-Api-Key": true, "x-tidegate-caller": true, "X-Tidegate-Anything": true, "X-Queue-Ticket": true, "X-Request-ID": true, "Traceparent": true,
-		"X-Tidegat": false, "Authorization": false, "Tracestate": false, "Accept": false, "": false,
-	} {
-		if got := table.drops([]byte(name)); got != want {
-			t.Errorf("%s: %v", name, got)
+		"X-Tidegat": false, "Authorization": false, "Tracestate": false, "Accept": false, "X-Tidegatf-A": false,
+	}
+	for name, want := range names {
+		for _, before := range []int{0, 1, 63, 64, 70} { // also behind more lines than are kept count of
+			var values fieldValues
+			if twice := table.read([]byte(strings.Repeat("A: b\r\n", before)+name+": 1\r\n\r\n"), &values); twice != "" {
+				t.Fatal(twice)
+			}
+			if got := table.drops(&values, before, []byte(name)); got != want {
+				t.Errorf("%s as line %d: %v", name, before, got)
+			}
+			if before > 0 && table.drops(&values, before-1, []byte("A")) {
+				t.Errorf("the line before %s is dropped", name)
+			}
 		}
 	}
 }

@@ -119,7 +119,7 @@ func codeOf(v scheduler.Verdict) Code {
 func (x *exchange) forward() {
 	x.dress(&x.ctx.Request.Header)
 	x.forwarded = true
-	up := x.live.upstreams[x.route.Upstream]
+	up := x.live.behind[x.route.Index]
 	res, answered := up.Forward(x.ctx, x, &x.head)
 	if answered {
 		if !x.plain {

@@ -19,6 +19,7 @@ type live struct {
 	config    *config.Config
 	policy    *policy.Policy
 	upstreams map[string]*upstream.Upstream
+	behind    []*upstream.Upstream // by the index of the route
 	places    *places
 	proxies   *trustedProxies
 	body      *bodyLimits
@@ -103,6 +104,12 @@ func (g *Gateway) commit(next *live) {
 	}
 	for _, u := range c.Upstreams {
 		next.upstreams[u.Name] = g.upstream(old, u, &c.Server, seats)
+	}
+	for _, r := range next.policy.Routes() {
+		for int(r.Index) >= len(next.behind) {
+			next.behind = append(next.behind, nil)
+		}
+		next.behind[r.Index] = next.upstreams[r.Upstream]
 	}
 	if g.scheduler == nil {
 		g.start(setup)

@@ -33,9 +33,10 @@ func appendRateLimitPolicy(dst []byte, rule string, n int64, per time.Duration) 
 }
 
 // appendRateLimit appends what is left of the rule's rate, never below 0, and when it has more:
-// t in whole seconds, at least 1, left out if nothing is missing (reset is 0).
-func appendRateLimit(dst []byte, rule string, remaining int64, reset time.Duration) []byte {
-	dst = appendSFString(dst, rule)
+// t in whole seconds, at least 1, left out if nothing is missing (reset is 0). The rule's id comes as
+// appendSFString has made it.
+func appendRateLimit(dst, rule []byte, remaining int64, reset time.Duration) []byte {
+	dst = append(dst, rule...)
 	dst = append(dst, ";r="...)
 	dst = strconv.AppendInt(dst, min(max(remaining, 0), largestSFInteger), 10)
 	if reset > 0 {

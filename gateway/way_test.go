@@ -375,7 +375,7 @@ func TestAPanicIsCaught(t *testing.T) {
 		w := newWorld(t, basic, mirror)
 		sound := w.g.live.Load()
 		broken := *sound
-		broken.upstreams = nil // forwarding will fail in a way that nobody thought of
+		broken.behind = nil // forwarding will fail in a way that nobody thought of
 		w.g.live.Store(&broken)
 		a := w.do("GET /v1/chat/x", "X-API-Key: ann")
 		w.g.live.Store(sound)

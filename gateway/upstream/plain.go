@@ -89,11 +89,17 @@ func (k *call) readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) 
 		if i == 1 {
 			break
 		}
-		colon := bytes.IndexByte(line, ':')
-		if colon <= 0 || !isToken(line[:colon]) || !printable(line[colon+1:i-1]) {
+		colon := 0
+		for octets[line[colon]]&octetToken != 0 { // the line's end is none
+			colon++
+		}
+		if colon == 0 || line[colon] != ':' {
 			return 0
 		}
 		name, value := line[:colon], trimBlank(line[colon+1:i-1])
+		if !printable(value) {
+			return 0
+		}
 		switch answerFieldOf(name) {
 		case answerDate:
 			dated = true
@@ -205,15 +211,6 @@ func answerFieldOf(name []byte) answerField {
 		}
 	}
 	return answerEnd
-}
-
-func isToken(b []byte) bool {
-	for _, c := range b {
-		if octets[c]&octetToken == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // printable says that b has no control bytes but tabs. It looks at eight bytes at a time: a byte below

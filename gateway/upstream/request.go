@@ -17,9 +17,10 @@ type Head struct {
 	More    []byte  // header lines to add, each with its CRLF
 }
 
-// Dropper says which headers of a request are not passed on.
+// Dropper says which header lines of a request are not passed on.
 type Dropper interface {
-	Drops(name []byte) bool
+	// Drops is asked for the lines in order; n counts them from 0.
+	Drops(n int, name []byte) bool
 }
 
 // wire is room to build the head of a request in. It is pooled.
@@ -69,7 +70,7 @@ func (w *wire) build(ctx *fasthttp.RequestCtx, size int, head *Head, authority s
 		w.named = appendNamed(w.named, raw)
 	}
 	proto, forwardedHost := false, false
-	for len(raw) > 0 {
+	for n := 0; len(raw) > 0; n++ {
 		line := raw
 		if i := bytes.IndexByte(raw, '\n'); i >= 0 {
 			line, raw = raw[:i+1], raw[i+1:]
@@ -81,7 +82,7 @@ func (w *wire) build(ctx *fasthttp.RequestCtx, size int, head *Head, authority s
 			continue // the empty line at the end
 		}
 		name := line[:colon]
-		if head.Drop != nil && head.Drop.Drops(name) {
+		if head.Drop != nil && head.Drop.Drops(n, name) {
 			continue
 		}
 		switch fieldOf(name) {

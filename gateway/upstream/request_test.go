@@ -147,4 +147,4 @@ func TestWhatTheCallerDropsAndAdds(t *testing.T) {
 
 type dropKey struct{}
 
-func (dropKey) Drops(name []byte) bool { return equalFold(name, "x-key") }
+func (dropKey) Drops(_ int, name []byte) bool { return equalFold(name, "x-key") }
