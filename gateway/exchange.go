@@ -198,7 +198,7 @@ func (x *exchange) clear() {
 	refused := x.code != CodeNone
 	x.g, x.live, x.ctx = nil, nil, nil
 	x.ownID, x.path, x.tag, x.tenant = nil, nil, nil, nil
-	x.fields = fieldValues{}
+	x.fields.seen = 0 // the values behind it do not count then
 	x.client, x.trusted, x.bearer, x.plain, x.waited = netip.Addr{}, false, false, false, false
 	x.keyHash, x.trace = [32]byte{}, traceContext{}
 	x.route, x.caller, x.semantic, x.rule, x.flow, x.data = nil, nil, nil, nil, nil, nil

@@ -35,8 +35,17 @@ const ownPrefix = "x-tidegate-"
 // fieldValues are the values in one request, by their place in the table; they lie in the header's own
 // bytes.
 type fieldValues struct {
-	of   [mostFields][]byte
-	drop uint64 // bit n: line n ends at the gateway
+	values [mostFields][]byte // of those that were seen
+	seen   uint32             // bit i: field i is there
+	drop   uint64             // bit n: line n ends at the gateway
+}
+
+// of is the value of field i, nil if it is not there.
+func (v *fieldValues) of(i int) []byte {
+	if v.seen>>i&1 == 0 {
+		return nil
+	}
+	return v.values[i]
 }
 
 func newFieldTable() *fieldTable {
@@ -72,7 +81,7 @@ func (t *fieldTable) add(f field) int {
 // the name of the first one that may be there once and is there twice, or "". Of a field that may be
 // repeated the first value counts.
 func (t *fieldTable) read(raw []byte, values *fieldValues) (twice string) {
-	var seen uint32
+	values.seen, values.drop = 0, 0
 	for n := 0; len(raw) > 0; n++ {
 		line := raw
 		if i := bytes.IndexByte(raw, '\n'); i >= 0 {
@@ -95,9 +104,9 @@ func (t *fieldTable) read(raw []byte, values *fieldValues) (twice string) {
 		if t.fields[i].drop && n < 64 {
 			values.drop |= 1 << n
 		}
-		if seen>>i&1 == 0 {
-			seen |= 1 << i
-			values.of[i] = trimBlank(bytes.TrimSuffix(line[colon+1:], []byte{'\r'}))
+		if values.seen>>i&1 == 0 {
+			values.seen |= 1 << i
+			values.values[i] = trimBlank(bytes.TrimSuffix(line[colon+1:], []byte{'\r'}))
 		} else if t.fields[i].once {
 			return t.fields[i].name
 		}

@@ -173,8 +173,8 @@ func TestFieldsAreFoundOnceOrTwice(t *testing.T) {
 	} {
 		var values fieldValues
 		twice := table.read([]byte(c.raw), &values)
-		if twice != c.twice || string(values.of[key]) != c.key || string(values.of[fieldMaxWait]) != c.wait {
-			t.Errorf("%q: twice %q, key %q, wait %q", c.raw, twice, values.of[key], values.of[fieldMaxWait])
+		if twice != c.twice || string(values.of(key)) != c.key || string(values.of(fieldMaxWait)) != c.wait {
+			t.Errorf("%q: twice %q, key %q, wait %q", c.raw, twice, values.of(key), values.of(fieldMaxWait))
 		}
 	}
 	raw := []byte(usualHeader[strings.Index(usualHeader, "\n")+1:])

@@ -74,7 +74,7 @@ func newPlaces(c *config.Identify) (*places, error) {
 // readFields finds what the header says to the gateway, and how long the request is willing to wait.
 func (x *exchange) readFields(h *fasthttp.RequestHeader) bool {
 	twice := x.live.places.fields.read(h.RawHeaders(), &x.fields)
-	x.name(x.fields.of[fieldRequestID])
+	x.name(x.fields.of(fieldRequestID))
 	if twice != "" {
 		x.refusal.Detail = "The header " + twice + " may be there once. Send one of them."
 		return false
@@ -85,7 +85,7 @@ func (x *exchange) readFields(h *fasthttp.RequestHeader) bool {
 			return false
 		}
 	}
-	if wait := x.fields.of[fieldMaxWait]; len(wait) > 0 {
+	if wait := x.fields.of(fieldMaxWait); len(wait) > 0 {
 		d, ok := parseMaxWait(wait)
 		if !ok {
 			x.refusal.Detail = "X-Max-Wait has to be a duration such as 1.5s or 200ms, at least 0 and at most 24h."
@@ -150,11 +150,11 @@ func (x *exchange) findCaller() Code {
 		var key []byte
 		switch at.Kind {
 		case "header":
-			key = x.fields.of[at.field]
+			key = x.fields.of(at.field)
 		case "query":
 			key = queryValue(x.ctx.Request.Header.RequestURI(), at.Name)
 		case "bearer":
-			key = bearer(x.fields.of[at.field])
+			key = bearer(x.fields.of(at.field))
 		}
 		if len(key) == 0 {
 			continue
@@ -217,7 +217,7 @@ func (x *exchange) findTenant() Code {
 
 func (x *exchange) read(from []place) []byte {
 	for i := range from {
-		v := x.fields.of[from[i].field]
+		v := x.fields.of(from[i].field)
 		if from[i].Kind == "query" {
 			v = queryValue(x.ctx.Request.Header.RequestURI(), from[i].Name)
 		}
@@ -244,13 +244,13 @@ func (x *exchange) dress(h *fasthttp.RequestHeader) {
 		// A known key that was not needed must not go on either.
 		for i := range x.live.places.key {
 			if at := &x.live.places.key[i]; at.Kind == "bearer" {
-				if key := bearer(x.fields.of[at.field]); len(key) > 0 {
+				if key := bearer(x.fields.of(at.field)); len(key) > 0 {
 					x.bearer = x.live.policy.CallerByKey(key) != nil
 				}
 			}
 		}
 	}
-	x.trace = newTrace(x.fields.of[fieldTraceparent])
+	x.trace = newTrace(x.fields.of(fieldTraceparent))
 	b := append(x.lines[:0], headerCaller+": "...)
 	b = append(b, x.caller.ID...)
 	b = append(b, "\r\n"+headerSemantic+": "...)

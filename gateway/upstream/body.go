@@ -21,7 +21,11 @@ const slowGrace = 5 * time.Second
 // meanwhile, and stops the sending for an answer of 300 and above.
 func (k *call) sendStream(c *conn) error {
 	c.readBy.Store(int64(far)) // the answer is due only once the body was sent
-	if _, err := c.Write(k.wire.head); err != nil {
+	w := wires.Get().(*wire)
+	w.build(k.ctx, k.size, k.head, k.t.authority)
+	_, err := c.Write(w.head)
+	w.release()
+	if err != nil {
 		return k.lastWord(c, err)
 	}
 	e := &ear{c: c, ctx: k.ctx, heard: make(chan error, 1)}
@@ -31,7 +35,7 @@ func (k *call) sendStream(c *conn) error {
 		r: k.stream, ctx: k.ctx, e: e, started: now(),
 		stall: k.f.opts.BodyStall, rate: k.f.opts.MinBodyRate,
 	}
-	err := pour(c, &src, k.ctx.Request.Header.ContentLength())
+	err = pour(c, &src, k.size)
 	switch {
 	case err == nil && e.state.CompareAndSwap(pouring, sent):
 		c.awaitBy(now().after(k.f.timeout))

@@ -29,7 +29,8 @@ type call struct {
 	ctx     *fasthttp.RequestCtx
 	x       Exchange
 	t       *target
-	wire    *wire
+	head    *Head
+	size    int       // of the body; below 0: chunks
 	body    []byte    // in memory, or
 	stream  io.Reader // still to come
 	http11  bool      // the client takes chunks
@@ -42,33 +43,29 @@ type call struct {
 // are those of ctx.Request.Header, so they may be rewritten there before.
 //
 // With answered, ctx.Response holds the target's answer, and headers may be added to it; what was set
-// before is gone. A plain answer that x has taken is not there: of it only the status is. Without, ctx.Response has neither headers nor body, and the caller writes what the
-// Result says. x has been told SeatDone then, and Finished.
+// before is gone. A plain answer that x has taken is not there: of it only the status is. Without,
+// ctx.Response has neither headers nor body, and the caller writes what the Result says. x has been told
+// SeatDone then, and Finished.
 func (u *Upstream) Forward(ctx *fasthttp.RequestCtx, x Exchange, head *Head) (res Result, answered bool) {
 	h := &ctx.Request.Header
 	k := call{
-		f: u.fleet.Load(), ctx: ctx, x: x,
+		f: u.fleet.Load(), ctx: ctx, x: x, head: head,
 		http11: h.IsHTTP11(),
 		safe:   h.IsGet() || h.IsHead() || h.IsOptions() || h.IsTrace(),
 	}
-	size := 0
 	if ctx.Request.IsBodyStream() {
 		k.stream = ctx.Request.BodyStream()
-		size = h.ContentLength()
+		k.size = h.ContentLength()
 	} else {
 		k.body = ctx.Request.Body()
-		size = len(k.body)
+		k.size = len(k.body)
 	}
 	at := k.f.pick()
 	k.t = k.f.targets[at]
 	if h.IsConnect() {
 		return k.fail(Result{Outcome: UpstreamError, Reason: ReasonProtocol, Err: errConnect}), false
 	}
-	k.wire = wires.Get().(*wire)
-	k.wire.build(ctx, size, head, k.t.authority)
-	res, answered = k.attempts(at)
-	k.wire.release()
-	return res, answered
+	return k.attempts(at)
 }
 
 // attempts asks one target after the other until one answers, or asking again is not allowed.
@@ -129,13 +126,15 @@ func (k *call) roundTrip(c *conn) error {
 	if k.stream != nil {
 		return k.sendStream(c)
 	}
-	out := k.wire.head
+	// The room is given back before the answer is waited for: then the few that are needed stay warm.
+	w := wires.Get().(*wire)
+	w.build(k.ctx, k.size, k.head, k.t.authority)
 	separate := len(k.body) > blockSize
 	if !separate {
-		out = append(out, k.body...)
-		k.wire.head = out[:len(k.wire.head)]
+		w.head = append(w.head, k.body...)
 	}
-	_, err := c.Write(out)
+	_, err := c.Write(w.head)
+	w.release()
 	if err == nil && separate {
 		_, err = c.Write(k.body)
 	}

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"encoding/binary"
+	"sync"
 
 	"github.com/valyala/fasthttp"
 )
@@ -19,6 +20,8 @@ type PlainAnswer struct {
 	Lines      []byte // header lines, each with its CRLF, without framing and what the exchange keeps out
 	Body       []byte
 }
+
+var plainAnswers = sync.Pool{New: func() any { return &PlainAnswer{} }}
 
 // PlainTaker is an Exchange that can give plain answers to the client by itself.
 type PlainTaker interface {
@@ -40,16 +43,19 @@ func (k *call) plain(c *conn) (done bool, err error) {
 		return false, err
 	}
 	b, _ := c.br.Peek(c.br.Buffered())
-	a := &k.wire.plain
-	*a = PlainAnswer{}
-	size := k.readPlain(b, a, taker)
-	if size == 0 || !taker.TakePlain(a) {
+	a := plainAnswers.Get().(*PlainAnswer)
+	size := readPlain(b, a, taker)
+	taken := size > 0 && taker.TakePlain(a)
+	status, bytes := a.Status, int64(len(a.Body))
+	*a = PlainAnswer{Lines: a.Lines[:0]}
+	plainAnswers.Put(a)
+	if !taken {
 		return false, nil
 	}
 	_, _ = c.br.Discard(size)
 	k.t.works(true)
-	k.ctx.Response.SetStatusCode(a.Status)
-	res := Result{Status: a.Status, Target: k.t.url, Bytes: int64(len(a.Body))}
+	k.ctx.Response.SetStatusCode(status)
+	res := Result{Status: status, Target: k.t.url, Bytes: bytes}
 	k.t.leave(c, true)
 	k.x.SeatDone(res)
 	k.x.Finished(res)
@@ -58,7 +64,7 @@ func (k *call) plain(c *conn) (done bool, err error) {
 }
 
 // readPlain reads an answer from what has arrived, and returns its size; 0 if it is not plain.
-func (k *call) readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) {
+func readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) {
 	const start = len("HTTP/1.1 200 ")
 	if len(b) < start || string(b[:9]) != "HTTP/1.1 " || b[12] != ' ' {
 		return 0
@@ -77,7 +83,7 @@ func (k *call) readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) 
 		return 0
 	}
 	a.StatusLine = b[:end]
-	lines, length, dated := k.wire.answer[:0], -1, false
+	length, dated := -1, false
 	for {
 		line := b[end:]
 		i := bytes.IndexByte(line, '\n')
@@ -124,14 +130,13 @@ func (k *call) readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) 
 			return 0
 		}
 		if !taker.KeepsOut(name) {
-			lines = append(lines, line...)
+			a.Lines = append(a.Lines, line...)
 		}
 	}
-	k.wire.answer = lines
 	if length < 0 || length > inlineMax || !dated || len(b)-end != length {
 		return 0
 	}
-	a.Lines, a.Body = lines, b[end:]
+	a.Body = b[end:]
 	return len(b)
 }
 

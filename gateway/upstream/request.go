@@ -29,9 +29,6 @@ type wire struct {
 	via   []byte // what earlier hops have said
 	chain []byte // of X-Forwarded-For
 	named []byte // the values of Connection, with commas between
-
-	plain  PlainAnswer
-	answer []byte // its header lines
 }
 
 var wires = sync.Pool{New: func() any { return &wire{head: make([]byte, 0, 4<<10)} }}
