@@ -175,9 +175,9 @@ func TestSteadyAndSwellingFlowsNeverSurge(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorldBehind(t, "10.0.0.1", roomy, slowly(time.Millisecond))
 		var answers sync.WaitGroup
-		answers.Go(func() { w.pace(&answers, 40, 2*time.Minute, "GET /open/x", "X-API-Key: bob") }) // twice its rate, all along
-		for rate := 20; rate <= 60; rate += 2 {                                                     // the morning
-			w.pace(&answers, rate, 5*time.Second, "GET /open/x", "X-API-Key: ann")
+		answers.Go(func() { w.pace(&answers, 30, 100*time.Second, "GET /open/x", "X-API-Key: bob") }) // half over its rate, all along
+		for rate := 12; rate <= 36; rate++ {                                                          // the morning
+			w.pace(&answers, rate, 4*time.Second, "GET /open/x", "X-API-Key: ann")
 		}
 		answers.Wait()
 		if strings.Contains(w.log.String(), `"surge"`) || len(w.snapshot().Surges) != 0 {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -362,6 +363,7 @@ func (w *world) snapshot() *console.Snapshot { return w.g.snapshot() }
 // idle fails unless every seat and place is free again.
 func (w *world) idle() {
 	w.t.Helper()
+	synctest.Wait() // the client has the last byte a moment before the gateway is through with the request
 	for _, p := range w.snapshot().Pools {
 		if p.InUse != 0 || p.Waiting != 0 {
 			w.t.Errorf("pool %s: %d in use, %d waiting; want it empty", p.Name, p.InUse, p.Waiting)
