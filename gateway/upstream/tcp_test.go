@@ -220,6 +220,7 @@ func prepared(tb testing.TB, answer, method, body string) (*Upstream, func()) {
 	raw := method + " /v1/chat/completions?x=1 HTTP/1.1\r\nHost: api.example.org\r\nX-Tidegate-Caller: acme\r\nAccept: */*\r\n\r\n"
 	from := strings.NewReader(raw)
 	reader := bufio.NewReader(from)
+	head := &Head{}
 	return u, func() {
 		ctx.Request.Reset()
 		ctx.Response.Reset()
@@ -229,7 +230,7 @@ func prepared(tb testing.TB, answer, method, body string) (*Upstream, func()) {
 			tb.Fatal(err)
 		}
 		ctx.Request.SetBodyString(body)
-		if res, answered := u.Forward(&ctx, silentExchange{}, &Head{}); !answered {
+		if res, answered := u.Forward(&ctx, silentExchange{}, head); !answered {
 			tb.Fatalf("%+v", res)
 		}
 	}

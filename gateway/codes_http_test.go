@@ -1,0 +1,63 @@
+package gateway
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// bounded is basic with a queue of two, of which one caller may have one, and a semantic that may be in
+// flight once.
+var bounded = strings.NewReplacer(
+	"name = \"shared\"\nseats = 2", "name = \"shared\"\nseats = 1\nmax_waiting = 1\nmax_flow_share = 1.0",
+	"rules = [ {", "rules = [ { route = \"open\", semantic = \"chat\", max_in_flight = 1, over_in_flight = \"reject\" }, {",
+).Replace(basic)
+
+func TestAFullQueueOverHTTP(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bounded, slowly(time.Second))
+		running := make(chan reply, 3)
+		send := func(key, path string) { go func() { running <- w.do("POST "+path, "X-API-Key: "+key, "", "body") }() }
+		send("ann", "/v1/chat/x")
+		time.Sleep(10 * time.Millisecond)
+		send("ann", "/v1/reports/x") // waits: batch
+		time.Sleep(10 * time.Millisecond)
+
+		// No better than who waits: there is no place.
+		a := w.do("POST /v1/reports/x", "X-API-Key: ann", "", "body")
+		if a.status != 429 || a.code() != "queue_full" || a.header.Get("Retry-After") == "" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		// Better: who waits gives way, and is told so.
+		send("bob", "/v1/chat/x")
+		if a := <-running; a.status != 429 || a.code() != "displaced" || a.header.Get("Retry-After") == "" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		for range 2 {
+			if a := <-running; a.status != 200 {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		// Both had been paid on arrival: two broken promises, and they are counted.
+		if n := w.metric(`tidegate_refused_within_rate_total{semantic="export"}`); n != 2 {
+			t.Errorf("%v promises counted as broken, want 2", n)
+		}
+		w.idle()
+	})
+}
+
+func TestTooManyInFlightOverHTTP(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, bounded, slowly(time.Second))
+		first := make(chan reply, 1)
+		go func() { first <- w.do("GET /open/x", "X-API-Key: ann") }()
+		time.Sleep(10 * time.Millisecond)
+		if a := w.do("GET /open/x", "X-API-Key: ann"); a.status != 429 || a.code() != "too_many_in_flight" || a.header.Get("Retry-After") == "" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		if a := <-first; a.status != 200 {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		w.idle()
+	})
+}
