@@ -198,7 +198,7 @@ func dialTCP(address string, timeout time.Duration) (net.Conn, error) {
 }
 
 // Close lets go of the idle connections. What is in flight finishes, and its connection is closed
-// then. Forward must not be called any more.
+// then. Requests that were admitted before may still be forwarded; no connection is kept for them.
 func (u *Upstream) Close() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
