@@ -63,4 +63,4 @@ demo: ## play the promo incident against a gateway of its own; PROMO="-short" ta
 	go run ./loadtest promo $(PROMO)
 
 .PHONY: check
-check: lint build race ## what CI runs: lint, build, and the tests (seeds of all fuzz targets among them) under the race detector
+check: lint build test race ## what CI runs: lint, build, and the tests (seeds of all fuzz targets among them), also under the race detector
