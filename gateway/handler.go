@@ -67,8 +67,8 @@ func (x *exchange) admit() bool {
 	bytes := int64(requestOverhead)
 	if length := declaredLength(x.ctx); length != 0 {
 		// A full queue is told before the body is read, rate and wait after it.
-		if full, paid := x.g.scheduler.Full(now, x.flow, bytes+max(length, 0)); full {
-			x.item.OnTime, x.item.Verdict = paid, scheduler.QueueFull
+		if full, paid, back := x.g.scheduler.Full(now, x.flow, bytes+max(length, 0)); full {
+			x.item.OnTime, x.item.Verdict, x.item.Back = paid, scheduler.QueueFull, back
 			return x.refuse(CodeQueueFull)
 		}
 		result, held := readBody(x.ctx, x.live.body)

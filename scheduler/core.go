@@ -183,10 +183,10 @@ func (c *Core) refuse(it *Item, v Verdict) {
 	case WaitTooLong:
 		it.Back = it.Estimate
 		if it.Estimate < 0 {
-			it.Back = c.back(f, it)
+			it.Back = c.back(f, it.rule, f.place.line(it.Paid))
 		}
 	default:
-		it.Back = c.back(f, it)
+		it.Back = c.back(f, it.rule, f.place.line(it.Paid))
 	}
 	c.giveBack(it)
 	it.Quota = c.quota(f)
@@ -194,17 +194,20 @@ func (c *Core) refuse(it *Item, v Verdict) {
 }
 
 // Full says that an item of the flow, arriving now, would find no place to wait and no seat either,
-// and whether its rate would have covered it. It is asked before a body is read, and changes nothing.
-func (c *Core) Full(now time.Time, f *Flow, bytes int64) (full, paid bool) {
+// whether its rate would have covered it, and when to come back. It is asked before a body is read, and
+// changes nothing.
+func (c *Core) Full(now time.Time, f *Flow, bytes int64) (full, paid bool, back time.Duration) {
 	c.advance(now)
 	paid = f.unpaid == 0 && c.core(f.meter.Ready(c.now, f.terms.Rule.Cost)) <= c.ns
 	l := f.place.line(paid)
 	p := f.place.pool
 	if f.place.waiting == 0 && p.inUse < p.setup.Seats && p.allows(l.band(), c.speedOf(f, p, l.band())) {
-		return false, paid
+		return false, paid, 0
 	}
-	_, ok := c.room(f, l.band(), bytes)
-	return !ok, paid
+	if _, ok := c.room(f, l.band(), bytes); ok {
+		return false, paid, 0
+	}
+	return true, paid, c.back(f, f.terms.Rule, l)
 }
 
 // Cancel ends an item whose caller has gone, and says whether it was still waiting. If not, its

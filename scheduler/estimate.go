@@ -139,10 +139,10 @@ func (c *Core) paidIn(it *Item) time.Duration {
 }
 
 // back is when a caller who is refused should come again: when what waits of his flow is gone.
-func (c *Core) back(f *Flow, it *Item) time.Duration {
-	w := c.wait(f, f.place.line(it.Paid), f.waiting+1)
+func (c *Core) back(f *Flow, r *Rule, l *line) time.Duration {
+	w := c.wait(f, l, f.waiting+1)
 	if w == unknown {
-		w = it.rule.Limit.Step(it.rule.Cost)
+		w = r.Limit.Step(r.Cost)
 	}
 	return w
 }

@@ -115,7 +115,7 @@ func (c *Core) remove(it *Item, v Verdict) {
 	c.unqueue(it, false)
 	it.Waited = c.since(it.arrived)
 	it.state = done
-	it.Back = c.back(f, it)
+	it.Back = c.back(f, it.rule, f.place.line(it.Paid))
 	c.giveBack(it)
 	c.decide(it, v)
 	// The next of the flow may be dispatched under another rule's in-flight limit.

@@ -42,11 +42,11 @@ func (s *Scheduler) Unpin(f *Flow) {
 }
 
 // Full says whether a request of the flow would find neither seat nor place; see Core.Full.
-func (s *Scheduler) Full(now time.Time, f *Flow, bytes int64) (full, paid bool) {
+func (s *Scheduler) Full(now time.Time, f *Flow, bytes int64) (full, paid bool, back time.Duration) {
 	s.mu.Lock()
-	full, paid = s.core.Full(now, f, bytes)
+	full, paid, back = s.core.Full(now, f, bytes)
 	s.unlock()
-	return full, paid
+	return full, paid, back
 }
 
 // Arrive admits an item at once, refuses it, or leaves it Waiting; then Wait must be called.
