@@ -75,6 +75,9 @@ func (g *Gateway) begin(ctx *fasthttp.RequestCtx) *exchange {
 	x := exchanges.Get().(*exchange)
 	x.g, x.live, x.ctx = g, g.live.Load(), ctx
 	x.start = ctx.Time() // when the header was whole
+	if x.start.IsZero() {
+		x.start = time.Now() // it never was: what is refused at the edge
+	}
 	x.maxWait = -1
 	peer := peerOf(ctx)
 	x.client = peer

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"encoding/json"
 	"io"
 	"strings"
 	"testing"
@@ -133,6 +134,14 @@ func TestEachRefusalHasItsCode(t *testing.T) {
 			}
 		}
 		w.idle()
+		for _, line := range w.log.lines("refused") {
+			var entry struct {
+				Total float64 `json:"total_ms"`
+			}
+			if err := json.Unmarshal([]byte(line), &entry); err != nil || entry.Total > 60_000 {
+				t.Errorf("%v: a refusal that took %v ms: %s", err, entry.Total, line)
+			}
+		}
 		if n := w.calls.Load(); n != 3 {
 			t.Errorf("the upstream was called %d times, want 3: a refusal costs no seat", n)
 		}
