@@ -131,6 +131,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		return fmt.Errorf("cannot listen at admin.listen = %q: %w", c.Admin.Listen, err)
 	}
 	defer admin.Close()
+	g.logs.Info("config", zap.Int("version", g.live.Load().version), zap.String("hash", short(g.live.Load().config.Hash)), zap.Bool("changed", true), zap.Strings("restart_needed", nil))
 	g.logs.Info("listening", zap.String("data", data.Addr().String()), zap.String("admin", admin.Addr().String()), zap.String("version", g.options.Version))
 	if g.options.Started != nil {
 		g.options.Started(data.Addr(), admin.Addr())
@@ -174,7 +175,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 func (g *Gateway) drain() {
 	c := g.live.Load().config.Server
 	g.unready.Store(true)
-	g.logs.Info("draining", zap.Int64("in_flight", g.active.Load()), zap.Stringer("drain_delay", c.DrainDelay), zap.Stringer("drain_timeout", c.DrainTimeout))
+	g.logs.Info("draining", zap.Int64("requests", g.active.Load()), zap.Stringer("drain_delay", c.DrainDelay), zap.Stringer("drain_timeout", c.DrainTimeout))
 	if c.DrainDelay.Duration > 0 {
 		time.Sleep(c.DrainDelay.Duration)
 	}

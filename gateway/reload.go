@@ -48,7 +48,7 @@ func (g *Gateway) take(data []byte, err error) {
 }
 
 // reload takes a configuration that was read. The one that is in force already changes nothing, but
-// that a faulty one before it is forgotten.
+// that a faulty one before it is forgotten; the log says so, for whoever has corrected it or sent SIGHUP.
 func (g *Gateway) reload(c *config.Config) error {
 	g.loading.Lock()
 	defer g.loading.Unlock()
@@ -66,11 +66,10 @@ func (g *Gateway) reload(c *config.Config) error {
 		note = "taken, but a restart is needed for: " + strings.Join(restart, ", ")
 	}
 	g.loadError.Store(note)
-	if same {
-		return nil
+	g.logs.Info("config", zap.Int("version", g.live.Load().version), zap.String("hash", short(c.Hash)), zap.Bool("changed", !same), zap.Strings("restart_needed", restart))
+	if !same {
+		g.warnOverPromise()
 	}
-	g.logs.Info("config", zap.Int("version", g.live.Load().version), zap.String("hash", short(c.Hash)), zap.Strings("restart_needed", restart))
-	g.warnOverPromise()
 	return nil
 }
 

@@ -205,6 +205,10 @@ func TestABadConfigLeavesTheOldOneInForce(t *testing.T) {
 		if err := w.g.reload(good); err != nil {
 			t.Fatal(err)
 		}
+		lines := w.log.lines("config")
+		if last := lines[len(lines)-1]; !strings.Contains(last, `"version":1,`) || !strings.Contains(last, `"changed":false`) {
+			t.Errorf("the log does not say that the file is right again: %v", last)
+		}
 		if s := w.snapshot().Config; s.Error != "" || s.Version != 1 || w.metric("tidegate_config_last_reload_successful") != 1 || w.g.live.Load() != before {
 			t.Errorf("%+v", s)
 		}
