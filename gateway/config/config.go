@@ -233,7 +233,7 @@ type Route struct {
 type Caller struct {
 	ID        string   `toml:"id"`
 	Name      string   `toml:"name"`
-	Keys      []string `toml:"keys"` // "sha256:" and 64 hex digits
+	Keys      []string `toml:"keys"` // 64 hex digits, with or without "sha256:" before them
 	Plan      string   `toml:"plan"`
 	Pool      string   `toml:"pool"`
 	Semantics []string `toml:"semantics"`

@@ -187,7 +187,7 @@ func (k *compiler) callers() {
 			caller.registered.add(s.position)
 		}
 		for _, text := range c.Keys {
-			hash, err := parseKeyHash(text)
+			hash, err := config.ParseHash(text)
 			if err != nil {
 				k.problem(at, "a key of caller %q: %w", c.ID, err)
 			} else if owner := k.p.addKey(hash, caller); owner != nil && owner != caller {

@@ -14,43 +14,43 @@ import (
 
 func TestCompileNamesEveryProblem(t *testing.T) {
 	for want, change := range map[string]func(*config.Config){
-		`there must be at least one [[levels]]`:                func(c *config.Config) { c.Levels = nil },
-		`there must be at least one [[pools]]`:                 func(c *config.Config) { c.Pools = nil },
-		`pools[1]: name = "shared" is taken`:                   func(c *config.Config) { c.Pools[1].Name = "shared" },
-		`semantics[1]: name = "chat" is taken`:                 func(c *config.Config) { c.Semantics[1].Name = "chat" },
-		`semantics[0]: level = "low" is none of [[levels]]`:    func(c *config.Config) { c.Semantics[0].Level = "low" },
-		`there must be a [[semantics]] with name = "default"`:  func(c *config.Config) { c.Semantics[2].Name = "other" },
-		`semantics[0]: over_rate = "": must be "queue"`:        func(c *config.Config) { c.Semantics[0].OverRate = "" },
-		`semantics[0]: over_in_flight = "pace": must be`:       func(c *config.Config) { c.Semantics[0].OverInFlight = "pace" },
-		`semantics[0]: semantic "chat": rate = "0/0s"`:         func(c *config.Config) { c.Semantics[0].Rate = config.Rate{} },
-		`semantics[0]: semantic "chat": cost = 0`:              func(c *config.Config) { c.Semantics[0].Cost = 0 },
-		`semantic "chat": max_wait = "-1ns"`:                   func(c *config.Config) { c.Semantics[0].MaxWait.Duration = -1 },
-		`semantic "chat": max_in_flight = -1`:                  func(c *config.Config) { c.Semantics[0].MaxInFlight = -1 },
-		`routes[1]: name = "chat" is taken`:                    func(c *config.Config) { c.Routes[1].Name = "chat" },
-		`routes[0]: upstream = "x" is none of [[upstreams]]`:   func(c *config.Config) { c.Routes[0].Upstream = "x" },
-		`routes[0]: semantics: "x" is none of [[semantics]]`:   func(c *config.Config) { c.Routes[0].Semantics = []string{"x"} },
-		`plans[1]: name = "free" is taken`:                     func(c *config.Config) { c.Plans[1].Name = "free" },
-		`plans[1]: count_by = "x": must be`:                    func(c *config.Config) { c.Plans[1].CountBy = "x" },
-		`plans[1]: weight = 0: must be above 0`:                func(c *config.Config) { c.Plans[1].Weight = 0 },
-		`plans[1]: weight = NaN: must be above 0`:              func(c *config.Config) { c.Plans[1].Weight = math.NaN() },
-		`plans[1]: caller_rate = "5/2h"`:                       func(c *config.Config) { c.Plans[1].CallerRate = rate("5/2h") },
-		`plans[0].rules[1]: rule free/*/* is there already`:    addRule(config.Rule{}),
-		`plans[0].rules[1]: rule free/x/*: route = "x" is`:     addRule(config.Rule{Route: "x"}),
-		`plans[0].rules[1]: rule free/*/x: semantic = "x" is`:  addRule(config.Rule{Semantic: "x"}),
-		`rule free/*/chat: level = "x" is none of [[levels]]`:  addRule(config.Rule{Semantic: "chat", Level: new("x")}),
-		`rule free/*/chat: burst = 5 without a rate`:           addRule(config.Rule{Semantic: "chat", Burst: new(int64(5))}),
-		`plans[0].rules[1]: over_rate = "x": must be "queue"`:  addRule(config.Rule{Semantic: "chat", OverRate: new("x")}),
-		`rule free/*/chat for chat: max_in_flight = -1`:        addRule(config.Rule{Semantic: "chat", MaxInFlight: new(-1)}),
-		`callers[1]: id = "acme": every caller needs an id`:    func(c *config.Config) { c.Callers[1].ID = "acme" },
-		`callers[1]: id = "": every caller needs an id`:        func(c *config.Config) { c.Callers[1].ID = "" },
-		`callers[1]: plan = "x" is none of [[plans]]`:          func(c *config.Config) { c.Callers[1].Plan = "x" },
-		`callers[1]: pool = "x" is none of [[pools]]`:          func(c *config.Config) { c.Callers[1].Pool = "x" },
-		`callers[1]: semantics: "x" is none of [[semantics]]`:  func(c *config.Config) { c.Callers[1].Semantics = []string{"x"} },
-		`caller "bolt" is also one of "acme"`:                  func(c *config.Config) { c.Callers[1].Keys[0] = c.Callers[0].Keys[0] },
-		`a key of caller "bolt": must be "sha256:"`:            func(c *config.Config) { c.Callers[1].Keys[0] = "bolt-key" },
-		`a key of caller "bolt": must be "sha256:" and 64 hex`: func(c *config.Config) { c.Callers[1].Keys[0] = "sha256:" + strings.Repeat("g", 64) },
-		`caller "acme" has keys, but identify.anonymous`:       func(c *config.Config) { c.Identify.Anonymous = "acme" },
-		`anonymous = "x" is none of [[callers]]`:               func(c *config.Config) { c.Identify.Anonymous = "x" },
+		`there must be at least one [[levels]]`:               func(c *config.Config) { c.Levels = nil },
+		`there must be at least one [[pools]]`:                func(c *config.Config) { c.Pools = nil },
+		`pools[1]: name = "shared" is taken`:                  func(c *config.Config) { c.Pools[1].Name = "shared" },
+		`semantics[1]: name = "chat" is taken`:                func(c *config.Config) { c.Semantics[1].Name = "chat" },
+		`semantics[0]: level = "low" is none of [[levels]]`:   func(c *config.Config) { c.Semantics[0].Level = "low" },
+		`there must be a [[semantics]] with name = "default"`: func(c *config.Config) { c.Semantics[2].Name = "other" },
+		`semantics[0]: over_rate = "": must be "queue"`:       func(c *config.Config) { c.Semantics[0].OverRate = "" },
+		`semantics[0]: over_in_flight = "pace": must be`:      func(c *config.Config) { c.Semantics[0].OverInFlight = "pace" },
+		`semantics[0]: semantic "chat": rate = "0/0s"`:        func(c *config.Config) { c.Semantics[0].Rate = config.Rate{} },
+		`semantics[0]: semantic "chat": cost = 0`:             func(c *config.Config) { c.Semantics[0].Cost = 0 },
+		`semantic "chat": max_wait = "-1ns"`:                  func(c *config.Config) { c.Semantics[0].MaxWait.Duration = -1 },
+		`semantic "chat": max_in_flight = -1`:                 func(c *config.Config) { c.Semantics[0].MaxInFlight = -1 },
+		`routes[1]: name = "chat" is taken`:                   func(c *config.Config) { c.Routes[1].Name = "chat" },
+		`routes[0]: upstream = "x" is none of [[upstreams]]`:  func(c *config.Config) { c.Routes[0].Upstream = "x" },
+		`routes[0]: semantics: "x" is none of [[semantics]]`:  func(c *config.Config) { c.Routes[0].Semantics = []string{"x"} },
+		`plans[1]: name = "free" is taken`:                    func(c *config.Config) { c.Plans[1].Name = "free" },
+		`plans[1]: count_by = "x": must be`:                   func(c *config.Config) { c.Plans[1].CountBy = "x" },
+		`plans[1]: weight = 0: must be above 0`:               func(c *config.Config) { c.Plans[1].Weight = 0 },
+		`plans[1]: weight = NaN: must be above 0`:             func(c *config.Config) { c.Plans[1].Weight = math.NaN() },
+		`plans[1]: caller_rate = "5/2h"`:                      func(c *config.Config) { c.Plans[1].CallerRate = rate("5/2h") },
+		`plans[0].rules[1]: rule free/*/* is there already`:   addRule(config.Rule{}),
+		`plans[0].rules[1]: rule free/x/*: route = "x" is`:    addRule(config.Rule{Route: "x"}),
+		`plans[0].rules[1]: rule free/*/x: semantic = "x" is`: addRule(config.Rule{Semantic: "x"}),
+		`rule free/*/chat: level = "x" is none of [[levels]]`: addRule(config.Rule{Semantic: "chat", Level: new("x")}),
+		`rule free/*/chat: burst = 5 without a rate`:          addRule(config.Rule{Semantic: "chat", Burst: new(int64(5))}),
+		`plans[0].rules[1]: over_rate = "x": must be "queue"`: addRule(config.Rule{Semantic: "chat", OverRate: new("x")}),
+		`rule free/*/chat for chat: max_in_flight = -1`:       addRule(config.Rule{Semantic: "chat", MaxInFlight: new(-1)}),
+		`callers[1]: id = "acme": every caller needs an id`:   func(c *config.Config) { c.Callers[1].ID = "acme" },
+		`callers[1]: id = "": every caller needs an id`:       func(c *config.Config) { c.Callers[1].ID = "" },
+		`callers[1]: plan = "x" is none of [[plans]]`:         func(c *config.Config) { c.Callers[1].Plan = "x" },
+		`callers[1]: pool = "x" is none of [[pools]]`:         func(c *config.Config) { c.Callers[1].Pool = "x" },
+		`callers[1]: semantics: "x" is none of [[semantics]]`: func(c *config.Config) { c.Callers[1].Semantics = []string{"x"} },
+		`caller "bolt" is also one of "acme"`:                 func(c *config.Config) { c.Callers[1].Keys[0] = c.Callers[0].Keys[0] },
+		`a key of caller "bolt": a sha256 has 64 hex digits`:  func(c *config.Config) { c.Callers[1].Keys[0] = "bolt-key" },
+		`a key of caller "bolt": not a sha256`:                func(c *config.Config) { c.Callers[1].Keys[0] = "sha256:" + strings.Repeat("g", 64) },
+		`caller "acme" has keys, but identify.anonymous`:      func(c *config.Config) { c.Identify.Anonymous = "acme" },
+		`anonymous = "x" is none of [[callers]]`:              func(c *config.Config) { c.Identify.Anonymous = "x" },
 	} {
 		c, names := exampleConfig(), &Names{}
 		change(c)
@@ -109,7 +109,7 @@ func TestCallersAreFoundByTheirKeys(t *testing.T) {
 
 func TestKeysWithTheSameFirstBytesAreToldApart(t *testing.T) {
 	p := mustCompile(t, exampleConfig())
-	near, err := parseKeyHash(keyHash("acme-key"))
+	near, err := config.ParseHash(keyHash("acme-key"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,4 +266,18 @@ func TestPoliciesAreReadWhileOthersAreCompiled(t *testing.T) {
 	}
 	done.Store(true)
 	readers.Wait()
+}
+
+// What the config takes for a sha256 the policy takes too: else `check` would find the key only when all else is right.
+func TestAKeyMayStandWithoutThePrefix(t *testing.T) {
+	c := exampleConfig()
+	for i := range c.Callers {
+		for j, k := range c.Callers[i].Keys {
+			c.Callers[i].Keys[j] = strings.TrimPrefix(k, "sha256:")
+		}
+	}
+	p := mustCompile(t, c)
+	if got := p.CallerByKey([]byte("acme-key")); got == nil || got.ID != "acme" {
+		t.Errorf("found %+v", got)
+	}
 }

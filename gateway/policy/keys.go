@@ -3,9 +3,6 @@ package policy
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
-	"errors"
-	"strings"
 )
 
 // key is one API key, of which only the hash is known.
@@ -54,15 +51,4 @@ func (p *Policy) addKey(hash [sha256.Size]byte, c *Caller) (owner *Caller) {
 	}
 	p.keys[first] = &key{hash: hash, caller: c, next: p.keys[first]}
 	return nil
-}
-
-func parseKeyHash(text string) (hash [sha256.Size]byte, err error) {
-	digits, ok := strings.CutPrefix(text, "sha256:")
-	if !ok || len(digits) != 2*sha256.Size {
-		return hash, errors.New(`must be "sha256:" and 64 hex digits; "tidegate key" makes one`)
-	}
-	if _, err := hex.Decode(hash[:], []byte(digits)); err != nil {
-		return hash, errors.New(`must be "sha256:" and 64 hex digits; "tidegate key" makes one`)
-	}
-	return hash, nil
 }
