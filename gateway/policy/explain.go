@@ -121,6 +121,9 @@ func (p *Policy) queriedRoute(q Query) (*Route, error) {
 	}
 	raw, _, _ := strings.Cut(q.Path, "?")
 	path, ok := NormalisePath(nil, []byte(raw))
+	if !ok && !strings.HasPrefix(raw, "/") {
+		return nil, fmt.Errorf("path %q does not begin with /; give the path as requests send it, like /v1/chat/x", raw)
+	}
 	if !ok {
 		return nil, fmt.Errorf("path %q is refused with 400 bad_request: servers read it in different ways", raw)
 	}
