@@ -38,7 +38,7 @@ func TestAnIdlePageSaysWhatToDoFirst(t *testing.T) {
 	d := newDesk("127.0.0.1:8081")
 	d.snapshot = &Snapshot{Version: "v1", Pools: []PoolView{{Name: "shared", Seats: 64}}}
 	page := string(body(t, d, "/"))
-	for _, want := range []string{"No traffic yet", "http://127.0.0.1:8080/v1/chat/hello", "tidegate key", "0 of 64", "No caller has sent anything yet."} {
+	for _, want := range []string{"No traffic yet", "http://127.0.0.1:8080/v1/chat/hello", "tidegate key", "0 of 64", "No caller has sent anything of late."} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}
