@@ -31,27 +31,39 @@ var commands = []command{
 // errSaid is a failure that has been said in full already.
 var errSaid = errors.New("failed")
 
+// errHelped ends a command whose flags were asked for with -h: that is no failure.
+var errHelped = errors.New("helped")
+
 func main() {
 	args := os.Args[1:]
 	name := "run"
 	if len(args) > 0 && len(args[0]) > 0 && args[0][0] != '-' {
 		name, args = args[0], args[1:]
+	} else if len(args) == 1 {
+		switch args[0] {
+		case "-h", "-help", "--help":
+			name = "help"
+		case "-v", "-version", "--version":
+			name, args = "version", nil
+		}
 	}
 	for _, c := range commands {
 		if c.name == name {
 			exit(c.run(args, os.Stdout))
 		}
 	}
-	if name != "help" {
-		fmt.Fprintf(os.Stderr, "tidegate: there is no command %q\n\n", name)
+	if name == "help" {
+		usage(os.Stdout)
+		os.Exit(0)
 	}
+	fmt.Fprintf(os.Stderr, "tidegate: there is no command %q\n\n", name)
 	usage(os.Stderr)
 	os.Exit(2)
 }
 
 func exit(err error) {
 	switch {
-	case err == nil:
+	case err == nil, errors.Is(err, errHelped):
 		os.Exit(0)
 	case errors.Is(err, flag.ErrHelp):
 		os.Exit(2)
@@ -90,10 +102,15 @@ func programVersion() string {
 // that config.toml is fine.
 func parse(flags *flag.FlagSet, args []string) error {
 	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return errHelped
+		}
 		return flag.ErrHelp // said already
 	}
 	if flags.NArg() > 0 {
-		fmt.Fprintf(flags.Output(), "tidegate: %s takes no %q; its flags are:\n", flags.Name(), flags.Arg(0))
+		rest := ""
+		flags.VisitAll(func(*flag.Flag) { rest = "; its flags are:" })
+		fmt.Fprintf(flags.Output(), "tidegate: %s takes no %q%s\n", flags.Name(), flags.Arg(0), rest)
 		flags.PrintDefaults()
 		return flag.ErrHelp
 	}

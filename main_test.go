@@ -295,8 +295,16 @@ func TestWhatIsNoCommandIsAnsweredByWhatIs(t *testing.T) {
 			t.Errorf("the usage does not name %s:\n%s", c.name, r.err)
 		}
 	}
-	if r = run(t, "help"); r.code != 2 || strings.Contains(r.err, "there is no") || !strings.Contains(r.err, "usage: ") {
-		t.Errorf("help: %+v", r)
+	for _, word := range []string{"help", "-h", "--help"} {
+		if r = run(t, word); r.code != 0 || r.err != "" || !strings.Contains(r.out, "usage: ") || !strings.Contains(r.out, "\n  explain ") {
+			t.Errorf("%s: %+v", word, r)
+		}
+	}
+	if r = run(t, "--version"); r.code != 0 || r.out != run(t, "version").out {
+		t.Errorf("--version: %+v", r)
+	}
+	if r = run(t, "check", "-h"); r.code != 0 || !strings.Contains(r.err, "-service") {
+		t.Errorf("check -h: %+v", r)
 	}
 }
 

@@ -56,6 +56,9 @@ func load(path string) (*config.Config, error) {
 // greet says where the gateway is, and what to try, on a terminal or in a log.
 func greet(out io.Writer, c *config.Config, data, admin net.Addr) {
 	fmt.Fprintf(out, "tidegate %s serves %s, operators at http://%s/\n", programVersion(), "http://"+data.String(), admin)
+	if len(c.Callers) == 0 {
+		fmt.Fprintln(out, "nobody may send yet: tidegate key makes a key; write its sha256 into a [[callers]] of the config")
+	}
 	if key := config.DemoKey(c); key != "" {
 		fmt.Fprintf(out, `try:
   curl -i -H 'X-API-Key: %[1]s' http://%[2]s/v1/chat/hello
