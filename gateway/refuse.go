@@ -48,6 +48,9 @@ func writeRefusal(ctx *fasthttp.RequestCtx, r *Refusal) {
 	h.SetContentType(problemType)
 	h.Set(fasthttp.HeaderContentLanguage, lang.tag())
 	h.Add(fasthttp.HeaderVary, fasthttp.HeaderAcceptLanguage)
+	if r.Code.Status() == fasthttp.StatusUnauthorized {
+		h.Set(fasthttp.HeaderWWWAuthenticate, "Bearer")
+	}
 
 	pooled := refusalBuffers.Get().(*[]byte)
 	buf := *pooled

@@ -12,8 +12,11 @@ import (
 func (x *exchange) settle() {
 	now := time.Now()
 	series := x.g.nobody
-	if x.data != nil {
+	switch {
+	case x.data != nil:
 		series = x.data.series
+	case x.rule != nil: // refused between the two: rare enough to be looked up
+		series = x.g.telemetry.flow(x.caller.ID, x.semantic.Name)
 	}
 	series.done(x.outcome, now.Sub(x.start))
 	if x.code != CodeNone {
