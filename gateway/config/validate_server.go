@@ -21,7 +21,7 @@ func (v *validator) server() {
 	within(v, "server.max_body_bytes", s.MaxBodyBytes, 1, 1<<50)
 	within(v, "server.max_body_memory", s.MaxBodyMemory, 1, 1<<50)
 	within(v, "server.body_buffer", s.BodyBuffer, 0, 1<<30)
-	within(v, "server.answer_buffer", s.AnswerBuffer, 0, 1<<30)
+	within(v, "server.answer_buffer", s.AnswerBuffer, 32*kib, 1<<30) // less than one read of an answer
 	within(v, "server.min_body_rate", s.MinBodyRate, 0, 1<<40)
 	if s.BodyBuffer > s.MaxBodyMemory && !v.known("server.body_buffer") {
 		v.add("server.max_body_memory", s.MaxBodyMemory, "", "less than one body_buffer (%s): no body would fit", s.BodyBuffer)
@@ -163,12 +163,15 @@ func (v *validator) places(key string, list []string, bearer bool, taken map[str
 	}
 }
 
+// longestWindow is how far the detector keeps a flow's recent past.
+const longestWindow = 6400 * time.Millisecond
+
 // detector checks the change detection.
 func (v *validator) detector() {
 	d := v.c.Detector
 	v.atLeast("detector.window", d.Window, 100*time.Millisecond)
-	if d.Window.Duration > 10*time.Minute {
-		v.add("detector.window", d.Window, "", "at most 10m is of use here")
+	if d.Window.Duration > longestWindow {
+		v.add("detector.window", d.Window, "", "at most %s is looked back here", Duration{longestWindow})
 	}
 	if d.Ratio <= 1 || d.Ratio > 1000 {
 		v.add("detector.ratio", d.Ratio, "1.5 looks for steps to one and a half times what is expected", "a ratio is above 1 and at most 1000")

@@ -151,6 +151,7 @@ func TestImpossibleValuesAreReportedWithKeyPlaceAndRemedy(t *testing.T) {
 		// Detector.
 		{`detector: ratio = 1`, `8:1: detector.ratio = 1: a ratio is above 1 and at most 1000`},
 		{`detector: window = "1ms"`, `8:1: detector.window = "1ms": at least 100ms is needed here`},
+		{`detector: window = "10s"`, `8:1: detector.window = "10s": at most 6.4s is looked back here`},
 		{`detector: min_rate = ""`, `8:1: detector.min_rate = "": a rate is needed`},
 		{`detector: learn = "500ms"`, `8:1: detector.learn = "500ms": shorter than detector.window (1s)`},
 		// Levels and pools.
