@@ -235,6 +235,24 @@ func TestThreeLimitsAndTheThirdRefuses(t *testing.T) {
 	}
 }
 
+func TestWhatTheCallersRateRefusesTheFlowKeeps(t *testing.T) {
+	h := byHand(t, onePool(10, 2))
+	r := rule(5, time.Second, "realtime", time.Second)
+	r.OverRate = OverReject
+	tm := terms(r)
+	tm.CallerRate = &pools.Limit{N: 3, Per: time.Second}
+	src := h.source("a", key(1, chat), tm, time.Second)
+	h.sends(src, 0, 6)
+	h.run(10 * time.Millisecond)
+	f := h.core.flows[src.key]
+	if src.granted != 3 || src.refused[RateExceeded] != 3 {
+		t.Fatalf("granted %d, refused %v", src.granted, src.refused)
+	}
+	if flow, all := f.meter.Remaining(h.now), f.caller.meter.Remaining(h.now); flow != 2 || all != 0 {
+		t.Errorf("%d of the flow's rate and %d of the caller's are left, want 2 and 0", flow, all)
+	}
+}
+
 func TestCostAboveWhatIsLeftTakesNothing(t *testing.T) {
 	h := byHand(t, onePool(10, 2))
 	five := rule(8, time.Minute, "realtime", time.Second)
