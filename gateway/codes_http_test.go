@@ -46,6 +46,43 @@ func TestAFullQueueOverHTTP(t *testing.T) {
 	})
 }
 
+func TestALargeBodyTakesNoPlaceForWhatItDoesNotHold(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		// 100 kB would not fit among what may wait; but they stay with the client until there is a seat.
+		text := "[server]\nbody_buffer = \"4KiB\"\n" + changed(t, bounded, "max_waiting = 1", "max_waiting = 9\nmax_waiting_bytes = \"32KiB\"")
+		w := newWorld(t, text, slowly(time.Second))
+		running := make(chan reply, 2)
+		for range 2 {
+			go func() { running <- w.do("POST /v1/chat/x", "X-API-Key: ann", "", strings.Repeat("x", 100_000)) }()
+			time.Sleep(10 * time.Millisecond)
+		}
+		for range 2 {
+			if a := <-running; a.status != 200 {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		w.idle()
+	})
+}
+
+func TestBodiesPastTheMemoryForThemAreToldWhatIsLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "[server]\nbody_buffer = \"4KiB\"\nmax_body_memory = \"4KiB\"\n"+basic, slowly(time.Second))
+		first := make(chan reply, 1)
+		go func() { first <- w.do("POST /v1/chat/x", "X-API-Key: ann", "", strings.Repeat("x", 4000)) }()
+		time.Sleep(10 * time.Millisecond)
+		a := w.do("POST /v1/chat/x", "X-API-Key: bob", "", strings.Repeat("x", 4000))
+		if a.status != 429 || a.code() != "queue_full" || a.member("limit") != 100. || a.member("remaining") != 100. || a.header.Get("RateLimit") == "" {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		if n := w.metric(`tidegate_refused_within_rate_total{semantic="chat"}`); n != 0 {
+			t.Errorf("%v promises counted as broken: nothing is paid before the body is in", n)
+		}
+		<-first
+		w.idle()
+	})
+}
+
 func TestTooManyInFlightOverHTTP(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, bounded, slowly(time.Second))

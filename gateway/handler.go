@@ -64,25 +64,29 @@ func (x *exchange) meter() bool {
 // admit reads a body that fits, and brings the request to a seat, through a wait if need be.
 func (x *exchange) admit() bool {
 	now := x.start
-	bytes := int64(requestOverhead)
+	it := &x.item
+	it.Flow, it.Bytes, it.MaxWait = x.flow, requestOverhead, x.rule.MaxWait
 	if length := declaredLength(x.ctx); length != 0 {
+		if length <= x.live.body.buffer { // a larger one waits at the client
+			it.Bytes += max(length, 0)
+		}
 		// A full queue is told before the body is read, rate and wait after it.
-		if full, paid, back := x.g.scheduler.Full(now, x.flow, bytes+max(length, 0)); full {
-			x.item.OnTime, x.item.Verdict, x.item.Back = paid, scheduler.QueueFull, back
+		if x.g.scheduler.Full(now, it) {
 			return x.refuse(CodeQueueFull)
 		}
 		result, held := readBody(x.ctx, x.live.body)
+		switch {
+		case result == bodyGone:
+			return x.gone()
+		case result == bodyNoMemory:
+			it.Verdict = scheduler.QueueFull
+		}
 		if code := result.code(); code != CodeNone {
 			return x.refuse(code)
 		}
-		if result == bodyGone {
-			return x.gone()
-		}
-		bytes += held
+		it.Bytes = requestOverhead + held
 		now = time.Now()
 	}
-	it := &x.item
-	it.Flow, it.Bytes, it.MaxWait = x.flow, bytes, x.rule.MaxWait
 	if x.maxWait >= 0 && x.maxWait < it.MaxWait {
 		it.MaxWait, it.OwnWait = x.maxWait, true
 	}

@@ -9,6 +9,9 @@ package scheduler
 func (c *Core) room(f *Flow, b Band, bytes int64) (victim *Item, ok bool) {
 	p := f.place
 	set := &p.pool.setup
+	if bytes > set.MaxWaitingBytes {
+		return nil, false // however much gave way
+	}
 	h := p.pool.holds[f.caller.id]
 	if h != nil && (over(h.items+1, set.MaxFlowShare, set.MaxWaiting) ||
 		float64(h.bytes+bytes) > set.MaxFlowShare*float64(set.MaxWaitingBytes) && h.items > 0) {
@@ -18,7 +21,7 @@ func (c *Core) room(f *Flow, b Band, bytes int64) (victim *Item, ok bool) {
 		p.pool.waitingBytes+bytes > set.MaxWaitingBytes && p.pool.waiting > 0 {
 		return c.victim(f, b)
 	}
-	return nil, bytes <= set.MaxWaitingBytes
+	return nil, true
 }
 
 func over(items int, share float64, most int) bool {

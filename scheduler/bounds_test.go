@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"tidegate/pools"
 )
 
 func full(t *testing.T, maxWaiting int, share float64) *hand {
@@ -89,6 +91,56 @@ func TestBytesAreBoundedToo(t *testing.T) {
 	h.run(time.Millisecond)
 	if p := h.core.pools[0]; p.waiting != 10 || p.waitingBytes != 10000 || src.refused[QueueFull] != 39 {
 		t.Errorf("%d wait with %d bytes, refused %v", p.waiting, p.waitingBytes, src.refused)
+	}
+}
+
+func TestWhatCanNeverFitDisplacesNobody(t *testing.T) {
+	set := onePool(1, 10)
+	set.Pools[0].MaxWaitingBytes, set.Pools[0].MaxFlowShare = 10000, 1
+	h := byHand(t, set)
+	src := h.source("a", key(1, export), terms(rule(100, time.Second, "batch", time.Minute)), time.Hour)
+	h.sends(src, 0, 6) // one runs
+	h.run(time.Millisecond)
+	better := h.core.Meter(h.now, key(2, chat), terms(rule(100, time.Second, "realtime", time.Minute)))
+	it := &Item{Flow: better, MaxWait: time.Minute, Bytes: 10001}
+	h.core.Arrive(h.now, it)
+	h.core.Unpin(better)
+	if it.Verdict != QueueFull || src.refused[Displaced] != 0 || h.core.pools[0].waiting != 5 {
+		t.Errorf("%v; %v displaced, %d wait", it.Verdict, src.refused, h.core.pools[0].waiting)
+	}
+}
+
+func TestAFullQueueIsToldBeforeTheBody(t *testing.T) {
+	set := onePool(1, 10)
+	set.Pools[0].MaxWaiting, set.Pools[0].MaxFlowShare = 4, 1
+	h := byHand(t, set)
+	tm := terms(rule(100, time.Second, "batch", time.Minute))
+	src := h.source("a", key(1, export), tm, time.Hour)
+	full := func(f *Flow) (bool, *Item) {
+		it := &Item{Flow: f, Bytes: 1000}
+		return h.core.Full(h.now, it), it
+	}
+	f := h.core.Meter(h.now, src.key, tm)
+	if is, it := full(f); is || it.Verdict != Waiting {
+		t.Errorf("a free seat: full %v, %v", is, it.Verdict)
+	}
+	h.sends(src, 0, 5)
+	h.run(2 * time.Second)
+	left := f.meter.Remaining(h.now)
+	is, it := full(f)
+	if !is || it.Verdict != QueueFull || !it.OnTime || it.Paid || it.Back <= 0 || it.Quota.Remaining != left {
+		t.Errorf("no place: full %v, %+v", is, it)
+	}
+	if f.meter.Remaining(h.now) != left || h.core.pools[0].waiting != 4 {
+		t.Error("to ask has changed something")
+	}
+
+	// What the flow's rate has, but not the caller's, is not paid: no promise is broken.
+	tm.CallerRate = &pools.Limit{N: 1, Per: time.Minute}
+	poor := h.core.Meter(h.now, key(2, export), tm)
+	poor.caller.meter.Take(h.now, 1)
+	if is, it := full(poor); !is || it.OnTime || it.Breach() {
+		t.Errorf("a caller whose rate is used up: full %v, on time %v", is, it.OnTime)
 	}
 }
 

@@ -193,21 +193,27 @@ func (c *Core) refuse(it *Item, v Verdict) {
 	c.dispatchAll()
 }
 
-// Full says that an item of the flow, arriving now, would find no place to wait and no seat either,
-// whether its rate would have covered it, and when to come back. It is asked before a body is read, and
-// changes nothing.
-func (c *Core) Full(now time.Time, f *Flow, bytes int64) (full, paid bool, back time.Duration) {
+// Full says that an item, arriving now, would find no place to wait and no seat either. Then it is
+// refused, with its verdict QueueFull and all that goes with it; if not, nothing has changed. It is asked
+// before a body is read, with the bytes that the item will hold as far as they are known.
+func (c *Core) Full(now time.Time, it *Item) bool {
 	c.advance(now)
-	paid = f.unpaid == 0 && c.core(f.meter.Ready(c.now, f.terms.Rule.Cost)) <= c.ns
-	l := f.place.line(paid)
-	p := f.place.pool
+	f := it.Flow
+	paid := c.wouldPay(f)
+	l, p := f.place.line(paid), f.place.pool
 	if f.place.waiting == 0 && p.inUse < p.setup.Seats && p.allows(l.band(), c.speedOf(f, p, l.band())) {
-		return false, paid, 0
+		return false
 	}
-	if _, ok := c.room(f, l.band(), bytes); ok {
-		return false, paid, 0
+	if _, ok := c.room(f, l.band(), it.Bytes); ok {
+		return false
 	}
-	return true, paid, c.back(f, f.terms.Rule, l)
+	it.rule = f.terms.Rule
+	it.OnTime = paid
+	it.Back = c.back(f, it.rule, l)
+	it.Band = l.band()
+	it.Quota = c.quota(f)
+	it.state, it.Verdict = done, QueueFull
+	return true
 }
 
 // Cancel ends an item whose caller has gone, and says whether it was still waiting. If not, its

@@ -31,6 +31,15 @@ func (c *Core) payArrival(it *Item) bool {
 	return true
 }
 
+// wouldPay says that payArrival would pay an item of the flow that arrived now.
+func (c *Core) wouldPay(f *Flow) bool {
+	cl, cost := f.caller, f.terms.Rule.Cost
+	if f.unpaid > 0 || c.core(f.meter.Ready(c.now, cost)) > c.ns {
+		return false
+	}
+	return cl.limit == nil || cl.blocked.len() == 0 && c.core(cl.meter.Ready(c.now, cost)) <= c.ns
+}
+
 // giveBack returns what was paid for an item that got no seat.
 func (c *Core) giveBack(it *Item) {
 	if !it.Paid {

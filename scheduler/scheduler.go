@@ -41,12 +41,12 @@ func (s *Scheduler) Unpin(f *Flow) {
 	s.mu.Unlock()
 }
 
-// Full says whether a request of the flow would find neither seat nor place; see Core.Full.
-func (s *Scheduler) Full(now time.Time, f *Flow, bytes int64) (full, paid bool, back time.Duration) {
+// Full refuses an item that would find neither seat nor place; see Core.Full.
+func (s *Scheduler) Full(now time.Time, it *Item) bool {
 	s.mu.Lock()
-	full, paid, back = s.core.Full(now, f, bytes)
+	full := s.core.Full(now, it)
 	s.unlock()
-	return full, paid, back
+	return full
 }
 
 // Arrive admits an item at once, refuses it, or leaves it Waiting; then Wait must be called.
