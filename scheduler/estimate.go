@@ -115,7 +115,12 @@ func (c *Core) estimate(it *Item) (wait time.Duration, place int) {
 	switch {
 	case it.Paid:
 	case it.rule.OverRate == OverPace:
-		wait = c.paidIn(it) // it may not go before, however idle the pool is
+		// It may not go before it is paid, however idle the pool is. Paid ones before it say that the
+		// pool is what they wait for; then it will have to wait for both.
+		if f.unpaid == f.waiting {
+			wait = unknown
+		}
+		wait = max(wait, c.paidIn(it))
 	case f.unpaid == f.waiting && wait != unknown:
 		// With no paid one before it, the rate will have paid it by then at the latest.
 		wait = min(wait, c.paidIn(it))
@@ -128,14 +133,17 @@ func (c *Core) paidIn(it *Item) time.Duration {
 	f := it.Flow
 	cost := it.rule.Cost
 	limit := &f.terms.Rule.Limit
-	at := c.core(f.meter.Ready(c.now, cost))
+	until := func(at int64) float64 { return float64(at-c.ns) / 1e9 }
+	wait := until(c.core(f.meter.Ready(c.now, cost)))
 	if first := f.firstUnpaid(); first != nil {
-		at = max(c.core(f.meter.Ready(c.now, first.rule.Cost)), f.due) + int64(f.unpaid-1)*int64(limit.Step(first.rule.Cost)) + int64(limit.Step(cost))
+		// In seconds: steps of a slow rate, times thousands who wait, need not fit a Duration.
+		wait = until(max(c.core(f.meter.Ready(c.now, first.rule.Cost)), f.due)) +
+			float64(f.unpaid-1)*limit.Step(first.rule.Cost).Seconds() + limit.Step(cost).Seconds()
 	}
 	if cl := f.caller; cl.limit != nil {
-		at = max(at, c.core(cl.meter.Ready(c.now, min(cost, cl.limit.Depth()))))
+		wait = max(wait, until(c.core(cl.meter.Ready(c.now, min(cost, cl.limit.Depth())))))
 	}
-	return max(0, time.Duration(at-c.ns))
+	return seconds(max(0, wait))
 }
 
 // back is when a caller who is refused should come again: when what waits of his flow is gone.

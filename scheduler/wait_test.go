@@ -266,6 +266,27 @@ func TestRefusedAtTheDoorOnlyWhenTheEstimateSaysSo(t *testing.T) {
 	}
 }
 
+func TestPacedWorkIsToldTheWaitForSeatsToo(t *testing.T) {
+	// Paid work of the flow waits for the one seat, 2 a second, so an unpaid item behind it will wait for
+	// that, though its rate will have paid it much sooner.
+	h := byHand(t, onePool(1, 3))
+	r := rule(10, time.Second, "realtime", 4*time.Second)
+	r.OverRate = OverPace
+	src := h.source("a", key(1, chat), terms(r), 500*time.Millisecond)
+	h.warm(src)
+	h.sends(src, 0, 6)
+	h.sends(src, 990*time.Millisecond, 4)
+	h.sends(src, 995*time.Millisecond, 2)
+	h.run(996 * time.Millisecond)
+	if src.refused[WaitTooLong] == 0 {
+		t.Errorf("%v: want those refused who cannot be served in 4s", src)
+	}
+	h.run(10 * time.Second)
+	if src.refused[WaitExpired] != 0 {
+		t.Errorf("%v: let in, and could not be served", src)
+	}
+}
+
 func TestAStandingQueueIsKeptShort(t *testing.T) {
 	// A caller a little over what the pool can do: 111 % load.
 	s := newSimulation(t, onePool(8, 3))
