@@ -251,6 +251,10 @@ func TestWhatTheCallersRateRefusesTheFlowKeeps(t *testing.T) {
 	if flow, all := f.meter.Remaining(h.now), f.caller.meter.Remaining(h.now); flow != 2 || all != 0 {
 		t.Errorf("%d of the flow's rate and %d of the caller's are left, want 2 and 0", flow, all)
 	}
+	// What is told is what both can pay, and when.
+	if q := h.core.Quota(h.now, f); q.Limit != 5 || q.Remaining != 0 || q.Reset != 990*time.Millisecond {
+		t.Errorf("%+v, want nothing left until the caller's rate has more", q)
+	}
 }
 
 func TestCostAboveWhatIsLeftTakesNothing(t *testing.T) {

@@ -46,7 +46,8 @@ type FlowStats struct {
 	SeatTime time.Duration // expected; 0: unknown
 }
 
-// Quota is what the rate of a flow has.
+// Quota is what the rate of a flow has, and no more than the rate of all the caller's flows has where
+// there is one.
 type Quota struct {
 	Limit     int64         // N, or the depth of a bucket
 	Remaining int64         // cost left now
@@ -64,7 +65,13 @@ func (c *Core) quota(f *Flow) Quota {
 	l := f.terms.Rule.Limit
 	q := Quota{Limit: l.Depth(), Remaining: f.meter.Remaining(c.now), Per: l.Per}
 	q.Reset = max(0, f.meter.Ready(c.now, f.terms.Rule.Cost).Sub(c.now))
-	if f.unpaid > 0 {
+	cl := f.caller
+	if cl.limit != nil {
+		// Both have to pay, so what is left is the less, and the moment the later.
+		q.Remaining = min(q.Remaining, cl.meter.Remaining(c.now))
+		q.Reset = max(q.Reset, cl.meter.Ready(c.now, min(f.terms.Rule.Cost, cl.limit.Depth())).Sub(c.now))
+	}
+	if f.unpaid > 0 || cl.limit != nil && cl.blocked.len() > 0 {
 		q.Remaining = 0 // what frees goes to those who wait
 	}
 	return q
