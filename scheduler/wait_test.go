@@ -196,7 +196,7 @@ func TestPlacesOfTheExpiredAreFreeAtOnce(t *testing.T) {
 	if a.refused[WaitExpired] != 1000 {
 		t.Fatalf("a: %v", a.refused)
 	}
-	if n := h.core.pools[0].waiting; n != 1000 {
+	if n := h.core.pools[0].waiting; n != 1000 || b.allRefused() != 0 {
 		t.Errorf("%d wait, want all 1000 of b; b was refused %v", n, b.refused)
 	}
 }
