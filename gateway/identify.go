@@ -85,7 +85,7 @@ func (x *exchange) readFields(h *fasthttp.RequestHeader) bool {
 			return false
 		}
 	}
-	if wait := x.fields.of(fieldMaxWait); len(wait) > 0 {
+	if wait := x.fields.of(fieldMaxWait); wait != nil { // an empty one is nonsense, too
 		d, ok := parseMaxWait(wait)
 		if !ok {
 			x.refusal.Detail = "X-Max-Wait has to be a duration such as 1.5s or 200ms, at least 0 and at most 24h."

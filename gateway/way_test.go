@@ -110,6 +110,7 @@ func TestEachRefusalHasItsCode(t *testing.T) {
 			{"tenant too long", "GET /v1/chat/x", []string{"X-API-Key: shop", "X-Tenant-Id: " + long[:129]}, 400, "bad_request"},
 			{"tenant", "GET /v1/chat/x", []string{"X-API-Key: shop", "X-Tenant-Id: t.1:A_-"}, 200, ""},
 			{"X-Max-Wait nonsense", "GET /v1/chat/x", []string{"X-API-Key: ann", "X-Max-Wait: soon"}, 400, "bad_request"},
+			{"X-Max-Wait empty", "GET /v1/chat/x", []string{"X-API-Key: ann", "X-Max-Wait:"}, 400, "bad_request"},
 			{"X-Max-Wait negative", "GET /v1/chat/x", []string{"X-API-Key: ann", "X-Max-Wait: -1s"}, 400, "bad_request"},
 			{"X-Max-Wait twice", "GET /v1/chat/x", []string{"X-API-Key: ann", "X-Max-Wait: 1s", "X-Max-Wait: 2s"}, 400, "bad_request"},
 			{"a tag of 10 kB", "GET /v1/mixed/x", []string{"X-API-Key: ann", "X-Semantic: " + long}, 200, ""},
