@@ -166,7 +166,8 @@ func (c *Core) mayGo(it *Item, l *line) bool {
 }
 
 // standing says that the flow's queue has not been empty for as long as its rule lets one wait, so
-// that an unpaid arrival only makes the wait of the next one longer.
+// that an unpaid arrival only makes the wait of the next one longer. Paced work cannot make up for a
+// moment in which none of it waits, so its queue may stand.
 func (c *Core) standing(it *Item) bool {
 	f := it.Flow
 	return !it.Paid && it.rule.OverRate != OverPace && f.drain.open && c.ns-f.drain.since >= int64(it.rule.MaxWait) &&

@@ -304,6 +304,23 @@ func TestAStandingQueueIsKeptShort(t *testing.T) {
 	}
 }
 
+func TestPacedWorkUsesItsWholeRate(t *testing.T) {
+	// A paced caller a little over its rate, in a pool that is nearly idle: a moment in which nothing of it
+	// waits is lost to it, since no later one may be used twice. So its queue may stand.
+	s := newSimulation(t, onePool(8, 3))
+	r := rule(10, time.Second, "realtime", 2*time.Second)
+	r.OverRate = OverPace
+	src := s.add(&source{
+		name: "over", key: key(1, chat), terms: terms(r),
+		gap: s.poisson(11.1), service: constant(20 * time.Millisecond), to: 2000 * time.Second,
+	})
+	s.run(2005 * time.Second)
+	t.Log(src)
+	if rate := float64(src.granted) / 2000; rate < 9.9 || rate > 10.01 {
+		t.Errorf("served %.2f/s of 10/s", rate)
+	}
+}
+
 func TestNotWaitingAtAll(t *testing.T) {
 	h := byHand(t, onePool(1, 2))
 	r := rule(100, time.Second, "realtime", 0)
