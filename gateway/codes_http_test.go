@@ -83,6 +83,32 @@ func TestBodiesPastTheMemoryForThemAreToldWhatIsLeft(t *testing.T) {
 	})
 }
 
+func TestAConnectionTooManyIsARefusalLikeOthers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, "[server]\nmax_connections = 1\n"+basic, mirror)
+		open := w.client()
+		if a := open.do("GET /v1/chat/x", "X-API-Key: ann"); a.status != 200 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		a := w.client().receive("GET")
+		if a.status != 429 || a.code() != "queue_full" || a.header.Get("X-Request-Id") == "" || a.member("instance") != a.header.Get("X-Request-Id") {
+			t.Errorf("%d %v %s", a.status, a.header, a.body)
+		}
+		_ = open.conn.Close()
+		time.Sleep(time.Millisecond)
+		if n := w.metric(`tidegate_refusals_total{code="queue_full",semantic=""}`); n != 1 {
+			t.Errorf("%v counted, want 1", n)
+		}
+		if n := w.metric(`tidegate_requests_total{caller="",semantic="",outcome="refused"}`); n != 1 {
+			t.Errorf("%v requests counted as refused, want 1", n)
+		}
+		if kept := w.snapshot().Refusals; len(kept) != 1 || kept[0].RequestID != a.header.Get("X-Request-Id") || len(w.log.lines("refused")) != 1 {
+			t.Errorf("%+v", kept)
+		}
+		w.idle()
+	})
+}
+
 func TestTooManyInFlightOverHTTP(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, bounded, slowly(time.Second))

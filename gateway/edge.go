@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -18,6 +19,8 @@ type edge struct {
 	open   atomic.Int64
 	ids    *requestIDs
 	refuse func(ctx *fasthttp.RequestCtx, r *Refusal)
+
+	turnedAway func(id string, peer netip.Addr) // a connection too many was refused; nil: nobody is told
 }
 
 // edgeLimits bounds connections and headers. It is immutable.

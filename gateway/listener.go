@@ -31,7 +31,7 @@ func (l *edgeListener) Accept() (net.Conn, error) {
 		}
 		pause = 0
 		if l.edge.open.Add(1) > l.edge.limits.Load().maxConnections {
-			turnAway(inner)
+			l.edge.turnAway(inner)
 			l.edge.connClosed()
 			continue
 		}
@@ -49,22 +49,26 @@ func passing(err error) bool {
 	return isTimeout(err)
 }
 
-// turnedAway is the answer to a connection too many, without having read its request.
-var turnedAway = func() []byte {
-	r := Refusal{Code: CodeQueueFull, Detail: "The gateway has as many connections open as it may. Close idle ones, and come back after Retry-After."}
+// turnAway answers a connection too many without having read its request. It never blocks for long: the
+// answer fits the empty send buffer of a new connection.
+func (e *edge) turnAway(c net.Conn) {
+	id := string(e.ids.append(nil))
+	r := Refusal{
+		Code: CodeQueueFull, RequestID: id,
+		Detail: "The gateway has as many connections open as it may. Close idle ones, and come back after Retry-After.",
+	}
 	body := r.appendProblem(nil, english, true)
-	return append([]byte("HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Type: "+problemType+
-		"\r\nContent-Language: en\r\nRetry-After: 1\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"), body...)
-}()
-
-// turnAway never blocks for long: the answer fits the empty send buffer of a new connection.
-func turnAway(c net.Conn) {
+	answer := append([]byte("HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nContent-Type: "+problemType+
+		"\r\nContent-Language: en\r\nRetry-After: 1\r\n"+headerRequestID+": "+id+"\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"), body...)
 	_ = c.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
-	_, _ = c.Write(turnedAway)
+	_, _ = c.Write(answer)
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite() // so that the answer is not lost when unread bytes reset the connection
 	}
 	_ = c.Close()
+	if e.turnedAway != nil {
+		e.turnedAway(id, peerAddress(c))
+	}
 }
 
 func peerAddress(c net.Conn) netip.Addr {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"net/netip"
 	"time"
 
 	"tidegate/gateway/console"
@@ -70,6 +71,22 @@ func (x *exchange) log(now time.Time) {
 		e.Reason = x.refusal.Detail
 	}
 	x.g.access.write(&e)
+}
+
+// turnedAway counts and logs a connection too many as one refused request: it was refused like any
+// other, though nothing of it was read.
+func (g *Gateway) turnedAway(id string, peer netip.Addr) {
+	now := time.Now()
+	g.nobody.done(outcomeRefused, 0)
+	g.nobody.refused(CodeQueueFull.String())
+	g.refusals.add(console.RefusalView{Time: now, RequestID: id, Code: CodeQueueFull.String(), RetryAfterMS: defaultRetry.Milliseconds()})
+	if g.access.wants(outcomeRefused, now) {
+		e := accessEntry{RequestID: id, Status: CodeQueueFull.Status(), Outcome: outcomeRefused, Code: CodeQueueFull.String(), Reason: "server.max_connections"}
+		if peer.IsValid() {
+			e.Remote = peer.String()
+		}
+		g.access.write(&e)
+	}
 }
 
 // keepRefusal puts a refusal among those that can be looked up.
