@@ -4,21 +4,37 @@ package scheduler
 // reached the least important work gives way to more important work, and a caller's flood makes room
 // for the same caller's better work.
 
+// filled is how much waited when an arrival came: in its pool, and of its caller there. Where a reload has
+// put a bound below that, the arrival takes another's place, and no more of them are sent away for it.
+type filled struct {
+	items, own      int
+	bytes, ownBytes int64
+}
+
+func (f *Flow) filled() filled {
+	p := f.place.pool
+	was := filled{items: p.waiting, bytes: p.waitingBytes}
+	if h := p.holds[f.caller.id]; h != nil {
+		was.own, was.ownBytes = h.items, h.bytes
+	}
+	return was
+}
+
 // room finds whom an arrival of this band may displace. It says ok with a nil victim when there is
 // room as it is, and not ok when the arrival has to be refused.
-func (c *Core) room(f *Flow, b Band, bytes int64) (victim *Item, ok bool) {
+func (c *Core) room(f *Flow, b Band, bytes int64, was filled) (victim *Item, ok bool) {
 	p := f.place
 	set := &p.pool.setup
 	if bytes > set.MaxWaitingBytes {
 		return nil, false // however much gave way
 	}
 	h := p.pool.holds[f.caller.id]
-	if h != nil && (over(h.items+1, set.MaxFlowShare, set.MaxWaiting) ||
-		float64(h.bytes+bytes) > set.MaxFlowShare*float64(set.MaxWaitingBytes) && h.items > 0) {
+	if h != nil && (h.items+1 > was.own && over(h.items+1, set.MaxFlowShare, set.MaxWaiting) ||
+		h.items > 0 && h.bytes+bytes > was.ownBytes && float64(h.bytes+bytes) > set.MaxFlowShare*float64(set.MaxWaitingBytes)) {
 		return c.ownVictim(f, b)
 	}
-	if p.pool.waiting+1 > set.MaxWaiting ||
-		p.pool.waitingBytes+bytes > set.MaxWaitingBytes && p.pool.waiting > 0 {
+	if p.pool.waiting+1 > max(set.MaxWaiting, was.items) ||
+		p.pool.waiting > 0 && p.pool.waitingBytes+bytes > max(set.MaxWaitingBytes, was.bytes) {
 		return c.victim(f, b)
 	}
 	return nil, true

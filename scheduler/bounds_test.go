@@ -47,6 +47,23 @@ func TestAFullQueueMakesRoomForBetterWork(t *testing.T) {
 	}
 }
 
+func TestABoundThatShrinksSendsNobodyAwayByItself(t *testing.T) {
+	set := onePool(1, 10)
+	set.Pools[0].MaxWaiting, set.Pools[0].MaxFlowShare = 20, 1
+	h := byHand(t, set)
+	src := h.source("a", key(1, export), terms(rule(100, time.Second, "batch", time.Minute)), time.Hour)
+	chats := h.source("chat", key(3, chat), terms(rule(100, time.Second, "realtime", time.Minute)), time.Second)
+	h.sends(src, 0, 11)
+	h.run(time.Millisecond)
+	set.Pools[0].MaxWaiting, set.Pools[0].MaxWaitingBytes = 3, 3000
+	h.core.Apply(h.now, set)
+	h.arrive(chats)
+	h.arrive(src)
+	if src.refused[Displaced] != 1 || src.refused[QueueFull] != 1 || chats.allRefused() != 0 || h.core.pools[0].waiting != 10 {
+		t.Errorf("a %v, chat %v, %d wait: want one to give way for one that is better", src.refused, chats.refused, h.core.pools[0].waiting)
+	}
+}
+
 func TestTheNewestGivesWay(t *testing.T) {
 	h := full(t, 3, 1)
 	a := h.source("a", key(1, export), terms(rule(100, time.Second, "batch", time.Minute)), time.Second)

@@ -135,8 +135,8 @@ func (c *Core) Arrive(now time.Time, it *Item) {
 		c.refuse(it, WaitTooLong)
 		return
 	}
-	for {
-		victim, ok := c.room(f, l.band(), it.Bytes)
+	for was := f.filled(); ; {
+		victim, ok := c.room(f, l.band(), it.Bytes, was)
 		if !ok {
 			c.refuse(it, QueueFull)
 			return
@@ -205,7 +205,7 @@ func (c *Core) Full(now time.Time, it *Item) bool {
 	if f.place.waiting == 0 && p.inUse < p.setup.Seats && p.allows(l.band(), c.speedOf(f, p, l.band())) {
 		return false
 	}
-	if _, ok := c.room(f, l.band(), it.Bytes); ok {
+	if _, ok := c.room(f, l.band(), it.Bytes, f.filled()); ok {
 		return false
 	}
 	it.rule = f.terms.Rule
