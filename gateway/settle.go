@@ -93,7 +93,10 @@ func (g *Gateway) turnedAway(id string, peer netip.Addr) {
 func (g *Gateway) keepRefusal(x *exchange, now time.Time) {
 	v := console.RefusalView{
 		Time: now, RequestID: x.refusal.RequestID, Code: x.code.String(),
-		RetryAfterMS: x.refusal.RetryAfter.Milliseconds(), WaitedMS: x.item.Waited.Milliseconds(),
+		WaitedMS: x.item.Waited.Milliseconds(),
+	}
+	if after, ok := x.refusal.retryAfter(isSafe(&x.ctx.Request.Header)); ok {
+		v.RetryAfterMS = wholeMillis(after)
 	}
 	if x.caller != nil {
 		v.Caller = x.caller.ID

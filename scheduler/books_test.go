@@ -21,6 +21,7 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 	flowWaiting, flowUnpaid, flowBusy := map[*Flow]int{}, map[*Flow]int{}, map[*Flow]int{}
 	queueWaiting := map[*fairQueue]int{}
 	entryWaiting := map[*entry]int{}
+	queueBytes, entryBytes := map[*fairQueue]int64{}, map[*entry]int64{}
 	for _, p := range c.pools {
 		pool[p] = &tally{}
 	}
@@ -43,6 +44,8 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 			}
 			queueWaiting[l.entry.queue]++
 			entryWaiting[l.entry]++
+			queueBytes[l.entry.queue] += it.Bytes
+			entryBytes[l.entry] += it.Bytes
 			if it.expiry.pos == 0 || it.expiry.at < c.ns {
 				t.Fatalf("a waiting item's longest wait has ended, or nothing watches it")
 			}
@@ -71,11 +74,11 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 		for _, l := range p.levels {
 			ready := 0
 			for _, q := range l.queues {
-				if q.waiting != queueWaiting[q] {
+				if q.waiting != queueWaiting[q] || q.bytes != queueBytes[q] {
 					t.Fatalf("queue %s/%s/%v: books %d, recounted %d", p.setup.Name, l.name, q.band, q.waiting, queueWaiting[q])
 				}
 				for _, e := range q.callers {
-					if e.waiting != entryWaiting[e] {
+					if e.waiting != entryWaiting[e] || e.bytes != entryBytes[e] {
 						t.Fatalf("entry: books %d, recounted %d", e.waiting, entryWaiting[e])
 					}
 				}

@@ -40,6 +40,41 @@ func (c *Core) room(f *Flow, b Band, bytes int64, was filled) (victim *Item, ok 
 	return nil, true
 }
 
+// yields says that what an arrival may displace holds the bytes that it lacks, so that nobody gives way to an
+// arrival that is refused all the same.
+func (c *Core) yields(f *Flow, b Band, bytes int64, was filled) bool {
+	p := f.place.pool
+	set := &p.setup
+	need := was.bytes + bytes - max(set.MaxWaitingBytes, was.bytes)
+	own := was.ownBytes + bytes - max(int64(set.MaxFlowShare*float64(set.MaxWaitingBytes)), was.ownBytes)
+	if was.ownBytes == 0 {
+		own = 0
+	}
+	if need <= 0 && own <= 0 {
+		return true
+	}
+	for _, l := range p.levels {
+		for _, q := range l.queues {
+			mine := int64(0)
+			e := q.callers[f.caller]
+			if e != nil {
+				mine = e.bytes
+			}
+			switch {
+			case higher(b, f.place.level.rank, q.band, l.rank):
+				need -= q.bytes
+				own -= mine
+			case q.band == b && l == f.place.level && q.waiting > 0:
+				// Of equal rank it is half at most that who holds most gives up.
+				if most := q.held.top(); most != e {
+					need -= most.bytes / 2
+				}
+			}
+		}
+	}
+	return need <= 0 && own <= 0
+}
+
 func over(items int, share float64, most int) bool {
 	return items > 1 && float64(items) > share*float64(most)
 }

@@ -258,3 +258,31 @@ func TestABusyFlowIsNeverDropped(t *testing.T) {
 	c.Release(it, later)
 	c.Unpin(f)
 }
+
+func TestNobodyGivesWayToWhoIsRefusedAllTheSame(t *testing.T) {
+	set := onePool(1, 10)
+	set.Pools[0].MaxWaitingBytes, set.Pools[0].MaxFlowShare = 10000, 1
+	h := byHand(t, set)
+	blocker := h.source("blocker", key(99, 9), terms(rule(10, time.Second, "realtime", time.Second)), time.Hour)
+	small := h.source("small", key(1, export), terms(rule(100, time.Second, "batch", time.Minute)), time.Second)
+	chats := h.source("chat", key(2, chat), terms(rule(100, time.Second, "realtime", time.Minute)), time.Second)
+	h.sends(blocker, 0, 1)
+	h.sends(small, time.Millisecond, 3)   // 3,000 bytes that could give way
+	h.sends(chats, 2*time.Millisecond, 7) // 7,000 that could not
+	h.run(5 * time.Millisecond)
+	big := func(bytes int64) *Item {
+		f := h.core.Meter(h.now, key(3, chat), chats.terms)
+		it := &Item{Flow: f, MaxWait: time.Minute, Bytes: bytes}
+		h.core.Arrive(h.now, it)
+		h.decided()
+		return it
+	}
+	f := h.core.Meter(h.now, key(3, chat), chats.terms)
+	f.Data.Store(chats)
+	if it := big(8000); it.Verdict != QueueFull || small.allRefused() != 0 {
+		t.Errorf("8,000 bytes where 3,000 can be had: %v, and %v gave way", it.Verdict, small.refused)
+	}
+	if it := big(2500); it.Verdict != Waiting || small.refused[Displaced] != 3 {
+		t.Errorf("2,500 bytes where 3,000 can be had: %v, and %v gave way", it.Verdict, small.refused)
+	}
+}

@@ -135,9 +135,11 @@ func (c *Core) Arrive(now time.Time, it *Item) {
 		c.refuse(it, WaitTooLong)
 		return
 	}
-	for was := f.filled(); ; {
+	was := f.filled()
+	yields := c.yields(f, l.band(), it.Bytes, was)
+	for {
 		victim, ok := c.room(f, l.band(), it.Bytes, was)
-		if !ok {
+		if !ok || !yields {
 			c.refuse(it, QueueFull)
 			return
 		}
@@ -205,7 +207,8 @@ func (c *Core) Full(now time.Time, it *Item) bool {
 	if f.place.waiting == 0 && p.inUse < p.setup.Seats && p.allows(l.band(), c.speedOf(f, p, l.band())) {
 		return false
 	}
-	if _, ok := c.room(f, l.band(), it.Bytes, f.filled()); ok {
+	was := f.filled()
+	if _, ok := c.room(f, l.band(), it.Bytes, was); ok && c.yields(f, l.band(), it.Bytes, was) {
 		return false
 	}
 	it.rule = f.terms.Rule

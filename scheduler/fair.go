@@ -14,6 +14,7 @@ type fairQueue struct {
 	ready   [speeds]heap[*entry]
 	held    heap[*entry] // the caller with most waiting items first
 	waiting int
+	bytes   int64 // of what waits
 }
 
 // entry is one caller in a fair queue.
@@ -28,7 +29,8 @@ type entry struct {
 	newest  heap[*line] // the line with the newest item first
 	held    int
 	waiting int
-	uses    int // lines that hold this entry
+	bytes   int64 // of what waits
+	uses    int   // lines that hold this entry
 }
 
 func newFairQueue(p *pool, l *level, b Band) *fairQueue {

@@ -3,16 +3,14 @@ package scheduler
 // putIn appends an item to a line and keeps every count that depends on it.
 func (c *Core) putIn(l *line, it *Item) {
 	e := l.join()
-	q := e.queue
 	l.push(it)
 	it.line = l
-	c.count(e, 1)
+	c.count(e, 1, it.Bytes)
 	if l.newest == 0 {
 		e.newest.push(l)
 	} else {
 		e.newest.fix(l)
 	}
-	q.waiting++
 	c.enter(l)
 }
 
@@ -26,14 +24,16 @@ func (c *Core) takeOut(l *line, it *Item) {
 	} else {
 		e.newest.fix(l)
 	}
-	c.count(e, -1)
-	e.queue.waiting--
+	c.count(e, -1, -it.Bytes)
 }
 
-// count changes how many items an entry holds, and its order among those who hold most.
-func (c *Core) count(e *entry, by int) {
+// count changes how many items and bytes an entry holds, and its order among those who hold most.
+func (c *Core) count(e *entry, by int, bytes int64) {
 	was := e.waiting
 	e.waiting += by
+	e.bytes += bytes
+	e.queue.waiting += by
+	e.queue.bytes += bytes
 	switch {
 	case was == 0:
 		e.queue.held.push(e)
@@ -129,15 +129,11 @@ func (c *Core) move(l *line) {
 		return
 	}
 	e := l.entry
-	q := e.queue
 	c.exit(l)
 	e.newest.remove(l)
-	n := l.n
-	c.count(e, -n)
-	q.waiting -= n
+	c.count(e, -l.n, -l.bytes)
 	e = l.join()
-	c.count(e, n)
+	c.count(e, l.n, l.bytes)
 	e.newest.push(l)
-	e.queue.waiting += n
 	c.enter(l)
 }
