@@ -126,14 +126,15 @@ func (c *Core) estimate(it *Item) (wait time.Duration, place int) {
 // paidIn is the time until the rate will have paid an arriving item, after all unpaid ones before it.
 func (c *Core) paidIn(it *Item) time.Duration {
 	f := it.Flow
-	cost := it.rule.Cost
 	limit := &f.terms.Rule.Limit
+	cost := costIn(limit, it)
 	at := c.core(f.meter.Ready(c.now, cost))
 	if first := f.firstUnpaid(); first != nil {
-		at = max(c.core(f.meter.Ready(c.now, first.rule.Cost)), f.due) + int64(f.unpaid-1)*int64(limit.Step(first.rule.Cost)) + int64(limit.Step(cost))
+		before := costIn(limit, first)
+		at = max(c.core(f.meter.Ready(c.now, before)), f.due) + int64(f.unpaid-1)*int64(limit.Step(before)) + int64(limit.Step(cost))
 	}
 	if cl := f.caller; cl.limit != nil {
-		at = max(at, c.core(cl.meter.Ready(c.now, min(cost, cl.limit.Depth()))))
+		at = max(at, c.core(cl.meter.Ready(c.now, costIn(cl.limit, it))))
 	}
 	return max(0, time.Duration(at-c.ns))
 }
