@@ -296,16 +296,19 @@ func TestAReaderThatStallsIsCutAndASlowOneIsNot(t *testing.T) {
 }
 
 func TestLimitsChangeWhileRunning(t *testing.T) {
-	c := edgeConfig()
-	e := startEdge(t, c, echo(limitsOf(c)))
-	cl := e.connect().send(usualHeader)
-	cl.answer().says(t, 200, "")
-	small := *c
-	small.MaxHeaderBytes = 100
-	e.edge.apply(&small)
-	cl.send(usualHeader) // the server was waiting under the old limits
-	cl.answer().says(t, 200, "")
-	cl.send(usualHeader).answer().says(t, 431, "headers_too_large")
+	bubble(t, func(t *testing.T) {
+		c := edgeConfig()
+		e := startEdge(t, c, echo(limitsOf(c)))
+		cl := e.connect().send(usualHeader)
+		cl.answer().says(t, 200, "")
+		synctest.Wait() // until the server waits under the old limits
+		small := *c
+		small.MaxHeaderBytes = 100
+		e.edge.apply(&small)
+		cl.send(usualHeader)
+		cl.answer().says(t, 200, "")
+		cl.send(usualHeader).answer().says(t, 431, "headers_too_large")
+	})
 }
 
 func TestHijackedConnectionsPassBytesAsTheyAre(t *testing.T) {

@@ -114,9 +114,23 @@ func (t *fieldTable) read(raw []byte, values *fieldValues) (twice string) {
 	return ""
 }
 
-// own says that a header is one that only the gateway sets.
+// own says that a header is one that only the gateway sets. An underscore counts as a dash: where headers
+// become variables, as in CGI and what descends from it, both names become the same one.
 func own(name []byte) bool {
-	return len(name) >= len(ownPrefix) && (name[0]|0x20) == 'x' && (name[2]|0x20) == 't' && equalFold(name[:len(ownPrefix)], ownPrefix)
+	if len(name) < len(ownPrefix) || name[0]|0x20 != 'x' || name[2]|0x20 != 't' {
+		return false
+	}
+	for i, c := range name[:len(ownPrefix)] {
+		if c == '_' {
+			c = '-'
+		} else if c >= 'A' && c <= 'Z' {
+			c |= 0x20
+		}
+		if c != ownPrefix[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // drops says that line n of the header that values were read from, of this name, ends at the gateway.

@@ -187,8 +187,8 @@ func TestFieldsAreFoundOnceOrTwice(t *testing.T) {
 func TestWhatEndsAtTheGateway(t *testing.T) {
 	table := identityTable()
 	names := map[string]bool{
-		"X-Api-Key": true, "x-tidegate-caller": true, "X-Tidegate-Anything": true, "X-Queue-Ticket": true, "X-Request-ID": true, "Traceparent": true,
-		"X-Tidegat": false, "Authorization": false, "Tracestate": false, "Accept": false, "X-Tidegatf-A": false,
+		"X-Api-Key": true, "x-tidegate-caller": true, "X-Tidegate-Anything": true, "X_Tidegate_Caller": true, "x-tidegate_caller": true, "X-Queue-Ticket": true, "X-Request-ID": true, "Traceparent": true,
+		"X-Tidegat": false, "Authorization": false, "Tracestate": false, "Accept": false, "X-Tidegatf-A": false, "X+Tidegate-A": false,
 	}
 	for name, want := range names {
 		for _, before := range []int{0, 1, 63, 64, 70} { // also behind more lines than are kept count of

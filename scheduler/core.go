@@ -64,6 +64,9 @@ func (c *Core) Apply(now time.Time, s Setup) {
 		c.touched(p)
 	}
 	c.dispatchAll()
+	for _, p := range c.pools {
+		p.breathe()
+	}
 }
 
 func (p *pool) applyLevels(ns int64, setup []LevelSetup) {

@@ -5,18 +5,20 @@ import (
 	"time"
 )
 
-// drain measures how fast a flow's queue is served: its dispatches since the queue became non-empty,
-// weighted by age with a half-life of drainHalf, plus one, over the time, weighted alike.
+// drain measures how fast a queue is served while it is open: its dispatches since then, weighted by
+// age with a half-life of drainHalf, plus one, over the time, weighted alike. A flow's is open while
+// something of it waits, a pool's while none of its seats is free.
 type drain struct {
 	open  bool
-	since int64 // core time at which the queue became non-empty
+	since int64 // core time at which it was opened
 	last  int64 // core time of count
 	count float64
 }
 
 const (
 	drainHalf = 2 * time.Second
-	drainSure = 300 * time.Millisecond // below this age the pool's drain is the better guess
+	drainSure = 300 * time.Millisecond // below this age it says little
+	drainFew  = 10                     // dispatches of a pool that say little
 )
 
 func (d *drain) begin(ns int64) { *d = drain{open: true, since: ns, last: ns} }
@@ -82,12 +84,11 @@ func (c *Core) wait(f *Flow, l *line, n int) time.Duration {
 	if f.drain.open && c.ns-f.drain.since >= int64(drainSure) {
 		return seconds(float64(n) / f.drain.perSecond(c.ns))
 	}
-	// Too early to tell from the flow: the pool's drain, shared as dispatch shares it, among the
+	// Too early to tell from the flow: its share of the pool's drain, as dispatch shares it, among the
 	// callers first, then among this one's flows. By flows alone, a caller with a thousand invented
 	// tenants would make everybody else's wait look a thousand times as long.
-	p := l.place.pool
-	count := p.recent.count(c.ns)
-	if count < 10 {
+	drain := c.early(f, l.place.pool)
+	if drain == 0 {
 		return unknown
 	}
 	q := l.place.level.queues[l.band()]
@@ -100,8 +101,25 @@ func (c *Core) wait(f *Flow, l *line, n int) time.Duration {
 	if l.n == 0 {
 		flows++
 	}
-	drain := float64(count) / p.recent.span(c.ns) / float64(callers) / float64(flows)
-	return seconds(float64(n) / drain)
+	return seconds(float64(n) * float64(callers) * float64(flows) / drain)
+}
+
+// early is how many dispatches a second the pool has for work like the flow's, as far as can be told
+// before the flow has waited; 0: not at all. How fast a pool was served says what it can do only as
+// long as none of its seats was free: one that was idle until a moment ago can do more than it did.
+// Then it is what its seats can do, without those that are held for long.
+func (c *Core) early(f *Flow, p *pool) float64 {
+	if d := &p.drain; d.open && c.ns-d.since >= int64(drainSure) {
+		if d.count*fade(c.ns-d.last) < drainFew {
+			return 0
+		}
+		return d.perSecond(c.ns)
+	}
+	mean, known := c.mean(f)
+	if !known || mean <= 0 {
+		return 0
+	}
+	return float64(max(p.setup.Seats-p.long, 1)) / mean
 }
 
 // estimate is the expected wait of an item that is about to wait, and its place in its flow.
@@ -131,17 +149,18 @@ func (c *Core) estimate(it *Item) (wait time.Duration, place int) {
 // paidIn is the time until the rate will have paid an arriving item, after all unpaid ones before it.
 func (c *Core) paidIn(it *Item) time.Duration {
 	f := it.Flow
-	cost := it.rule.Cost
 	limit := &f.terms.Rule.Limit
+	cost := costIn(limit, it)
 	until := func(at int64) float64 { return float64(at-c.ns) / 1e9 }
 	wait := until(c.core(f.meter.Ready(c.now, cost)))
 	if first := f.firstUnpaid(); first != nil {
 		// In seconds: steps of a slow rate, times thousands who wait, need not fit a Duration.
-		wait = until(max(c.core(f.meter.Ready(c.now, first.rule.Cost)), f.due)) +
-			float64(f.unpaid-1)*limit.Step(first.rule.Cost).Seconds() + limit.Step(cost).Seconds()
+		before := costIn(limit, first)
+		wait = until(max(c.core(f.meter.Ready(c.now, before)), f.due)) +
+			float64(f.unpaid-1)*limit.Step(before).Seconds() + limit.Step(cost).Seconds()
 	}
 	if cl := f.caller; cl.limit != nil {
-		wait = max(wait, until(c.core(cl.meter.Ready(c.now, min(cost, cl.limit.Depth())))))
+		wait = max(wait, until(c.core(cl.meter.Ready(c.now, costIn(cl.limit, it)))))
 	}
 	return seconds(max(0, wait))
 }

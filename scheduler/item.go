@@ -40,6 +40,8 @@ type Item struct {
 	arrived    int64 // core time, ns
 	dispatched int64
 	paidAt     time.Time
+	cost       int64 // that its flow's rate paid
+	drawn      int64 // that its caller's rate paid; 0 where it has none
 	expiry     timer
 	entry      *entry  // who was charged for it at dispatch
 	charge     float64 // and with how many seat seconds

@@ -1,6 +1,10 @@
 package scheduler
 
-import "time"
+import (
+	"time"
+
+	"tidegate/pools"
+)
 
 // Payment. What arrives while nothing unpaid of its flow waits, and finds the rate there, is paid at
 // once. Otherwise it waits unpaid, and the first unpaid item of a flow is paid as soon as the rate
@@ -19,15 +23,18 @@ func (c *Core) payArrival(it *Item) bool {
 	if f.unpaid > 0 || cl.limit != nil && cl.blocked.len() > 0 {
 		return false
 	}
-	cost := it.rule.Cost
+	cost := costIn(&f.terms.Rule.Limit, it)
 	if !f.meter.Take(c.now, cost) {
 		return false
 	}
-	if cl.limit != nil && !cl.meter.Take(c.now, cost) {
-		f.meter.Return(c.now, c.now, cost)
-		return false
+	drawn := int64(0)
+	if cl.limit != nil {
+		if drawn = costIn(cl.limit, it); !cl.meter.Take(c.now, drawn) {
+			f.meter.Return(c.now, c.now, cost)
+			return false
+		}
 	}
-	it.Paid, it.paidAt = true, c.now
+	it.pay(c.now, cost, drawn)
 	return true
 }
 
@@ -37,7 +44,16 @@ func (c *Core) wouldPay(f *Flow) bool {
 	if f.unpaid > 0 || c.core(f.meter.Ready(c.now, cost)) > c.ns {
 		return false
 	}
-	return cl.limit == nil || cl.blocked.len() == 0 && c.core(cl.meter.Ready(c.now, cost)) <= c.ns
+	return cl.limit == nil || cl.blocked.len() == 0 && c.core(cl.meter.Ready(c.now, min(cost, cl.limit.Depth()))) <= c.ns
+}
+
+// costIn is what an item costs a limit: all that it ever holds at most. A policy that came after the
+// item may have made the limit so small that it could never be paid, nor what waits behind it.
+func costIn(l *pools.Limit, it *Item) int64 { return min(it.rule.Cost, l.Depth()) }
+
+// pay notes what was paid for the item, by its flow's rate and by its caller's.
+func (it *Item) pay(now time.Time, cost, drawn int64) {
+	it.Paid, it.paidAt, it.cost, it.drawn = true, now, cost, drawn
 }
 
 // giveBack returns what was paid for an item that got no seat.
@@ -47,9 +63,9 @@ func (c *Core) giveBack(it *Item) {
 	}
 	f := it.Flow
 	it.Paid = false
-	f.meter.Return(c.now, it.paidAt, it.rule.Cost)
-	if cl := f.caller; cl.limit != nil {
-		cl.meter.Return(c.now, it.paidAt, it.rule.Cost)
+	f.meter.Return(c.now, it.paidAt, it.cost)
+	if cl := f.caller; cl.limit != nil && it.drawn > 0 {
+		cl.meter.Return(c.now, it.paidAt, it.drawn)
 		c.payCaller(cl)
 	}
 	if f.unpaid > 0 {
@@ -66,7 +82,7 @@ func (c *Core) payFlow(f *Flow) {
 			c.unblock(f)
 			return
 		}
-		cost := it.rule.Cost
+		cost, drawn := costIn(&f.terms.Rule.Limit, it), int64(0)
 		step := int64(f.terms.Rule.Limit.Step(cost))
 		f.due = max(f.due, c.ns-max(step, int64(catchUp)))
 		at := f.due
@@ -80,22 +96,24 @@ func (c *Core) payFlow(f *Flow) {
 		}
 		if cl := f.caller; cl.limit != nil {
 			// The caller's rate goes to the flow whose first unpaid item is oldest.
+			drawn = costIn(cl.limit, it)
 			if first := cl.blocked.len() == 0 || cl.blocked.top() == f || it.seq < cl.blocked.top().firstUnpaid().seq; !first ||
-				!cl.meter.Take(c.now, cost) {
+				!cl.meter.Take(c.now, drawn) {
 				c.disarm(&f.pay)
 				c.block(f)
 				return
 			}
 		}
 		if !f.meter.Take(c.now, cost) {
-			// Ready said it would; a cost above the limit's depth never gets here. Take nothing.
+			// Ready said it would. Take nothing.
 			if cl := f.caller; cl.limit != nil {
-				cl.meter.Return(c.now, c.now, cost)
+				cl.meter.Return(c.now, c.now, drawn)
 			}
 			c.arm(&f.pay, c.ns+step)
 			return
 		}
 		f.due += step
+		it.pay(c.now, cost, drawn)
 		c.promote(it)
 	}
 }
@@ -109,7 +127,7 @@ func (c *Core) block(f *Flow) {
 		cl.blocked.fix(f)
 	}
 	first := cl.blocked.top().firstUnpaid()
-	c.arm(&cl.pay, max(c.core(cl.meter.Ready(c.now, min(first.rule.Cost, cl.limit.Depth()))), c.ns+1))
+	c.arm(&cl.pay, max(c.core(cl.meter.Ready(c.now, costIn(cl.limit, first))), c.ns+1))
 }
 
 func (c *Core) unblock(f *Flow) {
@@ -129,7 +147,7 @@ func (c *Core) payCaller(cl *caller) {
 		f := cl.blocked.top()
 		it := f.firstUnpaid()
 		if cl.limit != nil {
-			if at := c.core(cl.meter.Ready(c.now, min(it.rule.Cost, cl.limit.Depth()))); at > c.ns {
+			if at := c.core(cl.meter.Ready(c.now, costIn(cl.limit, it))); at > c.ns {
 				c.arm(&cl.pay, at)
 				return
 			}
@@ -149,7 +167,6 @@ func (c *Core) promote(it *Item) {
 	p := l.place
 	c.takeOut(l, it)
 	p.flow.unpaid--
-	it.Paid, it.paidAt = true, c.now
 	c.putIn(p.line(true), it)
 	if p.flow.unpaid > 0 && p.flow.blocked != 0 {
 		p.flow.caller.blocked.fix(p.flow)

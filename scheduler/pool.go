@@ -26,7 +26,7 @@ type pool struct {
 	seatMean  float64 // of committed work, seconds
 	seatCount float64
 
-	recent   recent // dispatches
+	drain    drain
 	dispatch uint64 // dispatches in all
 }
 
@@ -140,7 +140,11 @@ func (c *Core) take(it *Item, l *line) {
 		p.flights.push(it)
 	}
 	p.dispatch++
-	p.recent.add(c.ns)
+	if p.drain.open {
+		p.drain.dispatched(c.ns)
+	} else if p.inUse >= p.setup.Seats {
+		p.drain.begin(c.ns)
+	}
 	l.place.level.dispatched++
 	l.place.level.recent.add(c.ns)
 	if f.waiting > 0 && !f.parked && c.full(f) {
@@ -179,7 +183,15 @@ func (c *Core) Release(it *Item, now time.Time) time.Duration {
 	c.lookAgain(p)
 	c.touched(p)
 	c.dispatchAll()
+	p.breathe()
 	return time.Duration(c.ns - it.dispatched)
+}
+
+// breathe notes that the pool has a free seat, once all who may have taken it.
+func (p *pool) breathe() {
+	if p.inUse < p.setup.Seats {
+		p.drain.end()
+	}
 }
 
 // reclass moves the flow's ready lines to the heap of their present speed.

@@ -137,3 +137,51 @@ func TestCallerRateComesAndGoesWithThePolicy(t *testing.T) {
 		t.Errorf("%v: the bound is gone, the item is paid", b.Verdict)
 	}
 }
+
+func TestWorkThatANewCallerRateCanNeverHoldDoesNotKeepTheTimerBusy(t *testing.T) {
+	c := NewCore(t0, onePool(1, 3))
+	tm := terms(rule(10, time.Second, "standard", time.Minute))
+	tm.Rule.Cost = 5
+	tm.CallerRate = &pools.Limit{N: 5, Per: time.Second}
+	f := c.Meter(t0, key(1, chat), tm)
+	held, waits := &Item{Flow: f, MaxWait: time.Minute}, &Item{Flow: f, MaxWait: time.Minute}
+	c.Arrive(t0, held)
+	c.Arrive(t0, waits)
+	next := terms(rule(10, time.Second, "standard", time.Minute))
+	next.Version, next.CallerRate = 2, &pools.Limit{N: 2, Per: time.Second}
+	c.Meter(t0.Add(time.Millisecond), key(1, chat), next)
+	looks := 0
+	for at, ok := c.Next(); ok && at.Before(t0.Add(20*time.Second)) && looks < 1000; at, ok = c.Next() {
+		looks++
+		c.Advance(at)
+	}
+	if looks > 100 {
+		t.Errorf("%d wake-ups in 20 s for one item that waits", looks)
+	}
+	if !waits.Paid {
+		t.Error("the caller's rate never pays what it could never hold, and all that comes after it waits behind")
+	}
+}
+
+func TestACallerRateGetsNothingBackThatItHasNotPaid(t *testing.T) {
+	c := NewCore(t0, onePool(1, 3))
+	tm := terms(rule(10, time.Second, "standard", time.Minute))
+	f := c.Meter(t0, key(1, chat), tm)
+	held, free := &Item{Flow: f, MaxWait: time.Minute}, &Item{Flow: f, MaxWait: time.Minute}
+	c.Arrive(t0, held)
+	c.Arrive(t0, free) // paid while its caller had no rate
+	next := terms(rule(10, time.Second, "standard", time.Minute))
+	next.Version, next.CallerRate = 2, &pools.Limit{N: 2, Per: time.Second}
+	now := t0.Add(time.Millisecond)
+	c.Meter(now, key(1, chat), next)
+	charged := &Item{Flow: f, MaxWait: time.Minute}
+	c.Arrive(now, charged)
+	c.Cancel(now, free)
+	if left := f.caller.meter.Remaining(now); left != 1 {
+		t.Errorf("%d left of the caller's 2 after one was paid by it, want 1", left)
+	}
+	c.Cancel(now, charged)
+	if left := f.caller.meter.Remaining(now); left != 2 {
+		t.Errorf("%d left of the caller's 2 after that one was given back, want 2", left)
+	}
+}

@@ -331,3 +331,15 @@ func TestNotWaitingAtAll(t *testing.T) {
 		t.Errorf("granted %d, refused %v", src.granted, src.refused)
 	}
 }
+
+func TestAPaidBurstOnAnIdlePoolIsNotRefused(t *testing.T) {
+	h := byHand(t, onePool(64, 3))
+	r := rule(200, time.Second, "realtime", 2*time.Second)
+	src := h.source("a", key(1, chat), terms(r), 20*time.Millisecond)
+	h.warm(src)
+	h.sends(src, 100*time.Second, 200) // 200 in 20 ms steps of 64: the last goes after 60 ms
+	h.run(105 * time.Second)
+	if src.allRefused() != 0 || src.granted != 200 {
+		t.Errorf("%d granted, refused: %v; all 200 were within the rate, and the seats were free", src.granted, src.refused)
+	}
+}

@@ -40,6 +40,9 @@ func (k *call) answer(c *conn) (Result, bool) {
 
 	switch {
 	case k.ctx.IsHead() || status == fasthttp.StatusNoContent || status == fasthttp.StatusNotModified:
+		// Bodies that should not be here are a common fault, and what they say may be a caller's own words:
+		// nobody may be given them for an answer.
+		c.unsure = true
 		if length == -1 {
 			h.Del(fasthttp.HeaderTransferEncoding)
 		}

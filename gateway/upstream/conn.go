@@ -38,6 +38,7 @@ type conn struct {
 	probe *probe        // nil where a connection cannot be looked at
 
 	reused bool // it has served a request before
+	unsure bool // its last answer had no body to read, and a faulty target may have sent one
 	swept  bool // it was idle at the last sweep; guarded by target.mu
 
 	// Of the request it serves now, or served last.
@@ -68,7 +69,7 @@ func newConn(nc net.Conn) *conn {
 // timeout; after it, and for each write, stall.
 func (c *conn) begin(at instant, timeout, stall time.Duration) {
 	c.seen, c.begun, c.wrote, c.readErr, c.partial = 0, false, 0, nil, false
-	c.began, c.stall = at, stall
+	c.began, c.stall, c.unsure = at, stall, false
 	c.writeBy = at.after(stall)
 	c.readBy.Store(int64(at.after(timeout)))
 }

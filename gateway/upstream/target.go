@@ -34,7 +34,7 @@ type target struct {
 const probeAfter = 100 * time.Millisecond
 
 // take gives a connection: an idle one, or a new one if there is none or fresh asks for it. One that
-// was idle for a while, and any with probe, is looked at before; it is passed over if the target has
+// was idle for a while or is unsure, and any with probe, is looked at before; it is passed over if the target has
 // closed it, or has said what nobody asked for: the next request would take that for its answer.
 func (t *target) take(fresh, probe bool, at instant, timeout time.Duration) (*conn, error) {
 	for !fresh {
@@ -42,7 +42,7 @@ func (t *target) take(fresh, probe bool, at instant, timeout time.Duration) (*co
 		if c == nil {
 			break
 		}
-		if !probe && at-c.began < instant(probeAfter) || c.alive() {
+		if !probe && !c.unsure && at-c.began < instant(probeAfter) || c.alive() {
 			return c, nil
 		}
 		c.close()

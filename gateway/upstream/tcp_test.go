@@ -299,3 +299,53 @@ func BenchmarkHostClient(b *testing.B) {
 		ctx.Response.Header.Del("Connection")
 	}
 }
+
+// A body behind an answer that has none would be the answer to whoever comes next.
+func TestABodyBehindABodilessAnswerIsNobodysAnswer(t *testing.T) {
+	for name, head := range map[string]string{
+		"HEAD": "HTTP/1.1 200 OK\r\nContent-Length: 44\r\n\r\n",
+		"204":  "HTTP/1.1 204 No Content\r\n\r\n",
+		"304":  "HTTP/1.1 304 Not Modified\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			read, sent := make(chan struct{}), make(chan struct{})
+			url := tcpTarget(t, func(n int, c net.Conn, br *bufio.Reader) {
+				for first := n == 0; ; first = false {
+					if _, err := http.ReadRequest(br); err != nil {
+						return
+					}
+					if !first {
+						_, _ = io.WriteString(c, ok("own"))
+						continue
+					}
+					_, _ = io.WriteString(c, head)
+					<-read
+					_, _ = io.WriteString(c, ok("poison"))
+					close(sent)
+				}
+			})
+			u := newTCP(t, url)
+			method := "GET"
+			if name == "HEAD" {
+				method = "HEAD"
+			}
+			if got := ask(t, u, method, ""); got != "" {
+				t.Fatalf("got %q", got)
+			}
+			close(read)
+			<-sent
+			// However soon the next request comes: a connection that is not looked at counts as just used.
+			c := u.fleet.Load().targets[0].idle
+			for range 1000 {
+				if len(c) == 1 && !c[0].alive() {
+					break
+				}
+				time.Sleep(time.Millisecond)
+			}
+			c[0].began = now()
+			if got := ask(t, u, "GET", ""); got != "own" {
+				t.Errorf("got %q, want its own answer", got)
+			}
+		})
+	}
+}
