@@ -21,11 +21,12 @@ import (
 // that the scheduler is built on the meters of pools.
 var rooms = map[string][]string{
 	"":                 {"gateway", "gateway/config", "gateway/policy", "gateway/replay"},
-	"gateway":          {"gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/replay", "scheduler", "detector", "pools"},
+	"gateway":          {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/replay", "scheduler", "detector", "pools"},
 	"gateway/replay":   {"gateway/config", "gateway/policy", "scheduler", "detector", "pools"},
 	"gateway/console":  {"gateway/config", "dashboards"},
 	"gateway/policy":   {"gateway/config", "scheduler", "pools"},
-	"gateway/upstream": {"gateway/config"},
+	"gateway/upstream": {"gateway/config", "gateway/octets"},
+	"gateway/octets":   {},
 	"gateway/config":   {},
 	"dashboards":       {},
 	"scheduler":        {"pools"},

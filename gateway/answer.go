@@ -6,6 +6,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tidegate/gateway/octets"
 	"tidegate/gateway/upstream"
 	"tidegate/scheduler"
 )
@@ -126,11 +127,11 @@ func (x *exchange) appendQuota(dst []byte) []byte {
 func (x *exchange) KeepsOut(name []byte) bool {
 	switch len(name) {
 	case len(headerRequestID):
-		return equalFold(name, "x-request-id")
+		return octets.EqualFold(name, "x-request-id")
 	case len(headerRateLimit):
-		return equalFold(name, "ratelimit")
+		return octets.EqualFold(name, "ratelimit")
 	case len(headerPolicy):
-		return equalFold(name, "ratelimit-policy")
+		return octets.EqualFold(name, "ratelimit-policy")
 	}
 	return false
 }

@@ -1,5 +1,7 @@
 package gateway
 
+import "tidegate/gateway/octets"
+
 // chunkReader parses the framing of a chunked body, strictly: sizes are hex digits and nothing else, lines
 // end in CRLF, a chunk's data is followed by CRLF. Extensions and trailer fields are checked for what
 // could hide another request in them, and dropped. The zero value stands before the first chunk.
@@ -109,13 +111,13 @@ func (r *chunkReader) trailer(c byte) bool {
 			return true
 		}
 		r.state = trailerName
-		return tokenByte[c] != 0
+		return octets.Token[c] != 0
 	case trailerName:
 		if c == ':' {
 			r.state = trailerValue
 			return true
 		}
-		return tokenByte[c] != 0
+		return octets.Token[c] != 0
 	case trailerValue:
 		if c == '\r' {
 			r.state = trailerLF

@@ -1,6 +1,10 @@
 package gateway
 
-import "bytes"
+import (
+	"bytes"
+
+	"tidegate/gateway/octets"
+)
 
 // fieldTable lists the headers that the gateway itself reads. One pass over a request's header finds
 // them all; what is looked for by name afterwards costs nothing. It is immutable.
@@ -106,7 +110,7 @@ func (t *fieldTable) read(raw []byte, values *fieldValues) (twice string) {
 		}
 		if values.seen>>i&1 == 0 {
 			values.seen |= 1 << i
-			values.values[i] = trimBlank(bytes.TrimSuffix(line[colon+1:], []byte{'\r'}))
+			values.values[i] = octets.Trim(bytes.TrimSuffix(line[colon+1:], []byte{'\r'}))
 		} else if t.fields[i].once {
 			return t.fields[i].name
 		}
@@ -147,7 +151,7 @@ func (t *fieldTable) drops(values *fieldValues, n int, name []byte) bool {
 
 func (t *fieldTable) index(name []byte) int {
 	for _, i := range t.byLength[min(len(name), len(t.byLength)-1)] {
-		if equalFold(name, t.fields[i].name) {
+		if octets.EqualFold(name, t.fields[i].name) {
 			return int(i)
 		}
 	}

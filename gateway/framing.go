@@ -3,6 +3,8 @@ package gateway
 import (
 	"bytes"
 	"math"
+
+	"tidegate/gateway/octets"
 )
 
 // headerScan checks the bytes of one request header, as they arrive, against the strict reading of
@@ -60,7 +62,7 @@ func checkFraming(header []byte) (ok bool, why string) {
 
 // scan goes on with b, which holds the header from its first byte and has grown since the last call.
 func (s *headerScan) scan(b []byte) scanState {
-	if s.pos == 0 && len(b) > 0 && tokenByte[b[0]] == 0 && b[0] != '\r' {
+	if s.pos == 0 && len(b) > 0 && octets.Token[b[0]] == 0 && b[0] != '\r' {
 		return s.bad("this is not HTTP")
 	}
 	for {
@@ -112,7 +114,7 @@ func (s *headerScan) fail(why string) bool {
 func (s *headerScan) requestLine(b []byte, from, end int) bool {
 	line := b[from:end]
 	i := bytes.IndexByte(line, ' ')
-	if i <= 0 || !isToken(line[:i]) {
+	if i <= 0 || !octets.IsToken(line[:i]) {
 		return s.fail("the request line has no method")
 	}
 	if string(line[:i]) == "CONNECT" {
@@ -130,7 +132,7 @@ func (s *headerScan) requestLine(b []byte, from, end int) bool {
 		return s.fail("the request line has no target")
 	}
 	target := line[i+1 : len(line)-len(version)]
-	if len(target) == 0 || !cleanTarget(target) {
+	if len(target) == 0 || !octets.CleanTarget(target) {
 		return s.fail("the request target is empty or has blanks, control bytes or a fragment")
 	}
 	if target[0] == '/' || len(target) == 1 && target[0] == '*' {
@@ -152,7 +154,7 @@ func (s *headerScan) requestLine(b []byte, from, end int) bool {
 func (s *headerScan) field(b []byte, from, end int) bool {
 	i := from
 	for _, c := range b[from:end] {
-		if tokenByte[c] == 0 {
+		if octets.Token[c] == 0 {
 			break
 		}
 		i++
@@ -163,26 +165,26 @@ func (s *headerScan) field(b []byte, from, end int) bool {
 		}
 		return s.fail("a header name is empty, or has blanks or other bytes that no name may have")
 	}
-	if !cleanValue(b[i+1 : end]) {
+	if !octets.CleanValue(b[i+1 : end]) {
 		return s.fail("a header value has control bytes")
 	}
 	name := b[from:i]
 	switch len(name) {
 	case len("host"):
-		if equalFold(name, "host") {
+		if octets.EqualFold(name, "host") {
 			return s.hostField(b, i+1, end)
 		}
 	case len("expect"):
-		if equalFold(name, "expect") && equalFold(trimBlank(b[i+1:end]), "100-continue") {
+		if octets.EqualFold(name, "expect") && octets.EqualFold(octets.Trim(b[i+1:end]), "100-continue") {
 			s.seen |= seenContinue
 		}
 	case len("content-length"):
-		if equalFold(name, "content-length") {
-			return s.lengthField(trimBlank(b[i+1 : end]))
+		if octets.EqualFold(name, "content-length") {
+			return s.lengthField(octets.Trim(b[i+1 : end]))
 		}
 	case len("transfer-encoding"):
-		if equalFold(name, "transfer-encoding") {
-			return s.codingField(trimBlank(b[i+1 : end]))
+		if octets.EqualFold(name, "transfer-encoding") {
+			return s.codingField(octets.Trim(b[i+1 : end]))
 		}
 	}
 	return true
@@ -200,7 +202,7 @@ func (s *headerScan) hostField(b []byte, from, end int) bool {
 		end--
 	}
 	for _, c := range b[from:end] {
-		if hostByte[c] == 0 {
+		if octets.Host[c] == 0 {
 			return s.fail("the Host is not a name or address with an optional port")
 		}
 	}
@@ -232,7 +234,7 @@ func (s *headerScan) lengthField(value []byte) bool {
 }
 
 func (s *headerScan) codingField(value []byte) bool {
-	if s.seen&seenCoding != 0 || !equalFold(value, "chunked") {
+	if s.seen&seenCoding != 0 || !octets.EqualFold(value, "chunked") {
 		return s.fail("the only Transfer-Encoding understood is chunked, once")
 	}
 	s.seen |= seenCoding

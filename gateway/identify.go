@@ -11,6 +11,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tidegate/gateway/config"
+	"tidegate/gateway/octets"
 	"tidegate/gateway/policy"
 	"tidegate/gateway/upstream"
 )
@@ -192,7 +193,7 @@ func (x *exchange) findCaller() Code {
 // bearer is the token of an Authorization field, nil if it is of another kind.
 func bearer(authorization []byte) []byte {
 	const scheme = "bearer "
-	if len(authorization) <= len(scheme) || !equalFold(authorization[:len(scheme)], scheme) {
+	if len(authorization) <= len(scheme) || !octets.EqualFold(authorization[:len(scheme)], scheme) {
 		return nil
 	}
 	return bytes.TrimLeft(authorization[len(scheme):], " ")
@@ -274,9 +275,9 @@ func (x *exchange) Drops(n int, name []byte) bool {
 	}
 	switch len(name) {
 	case len("authorization"):
-		return x.bearer && equalFold(name, "authorization")
+		return x.bearer && octets.EqualFold(name, "authorization")
 	case len("tracestate"):
-		return !x.trace.inherited && equalFold(name, "tracestate")
+		return !x.trace.inherited && octets.EqualFold(name, "tracestate")
 	}
 	return false
 }

@@ -1,5 +1,7 @@
 package gateway
 
+import "tidegate/gateway/octets"
+
 // language is one of the languages refusals are written in.
 type language uint8
 
@@ -25,7 +27,7 @@ func preferredLanguage(accept []byte) language {
 		var item []byte
 		item, accept = cutByte(accept, ',')
 		name, params := cutByte(item, ';')
-		name = trimBlank(name)
+		name = octets.Trim(name)
 		lang, known := languageOf(name)
 		if !known {
 			continue
@@ -55,7 +57,7 @@ func languageOf(name []byte) (language, bool) {
 
 // weight reads "q=0.8" as 800. No parameter is 1000, nonsense is 0.
 func weight(params []byte) int {
-	p := trimBlank(params)
+	p := octets.Trim(params)
 	if len(p) == 0 {
 		return 1000
 	}
@@ -84,7 +86,7 @@ func fieldValue(header []byte, name string) []byte {
 	for len(header) > 0 {
 		var line []byte
 		line, header = cutByte(header, '\n')
-		if len(line) > len(name) && line[len(name)] == ':' && equalFold(line[:len(name)], name) {
+		if len(line) > len(name) && line[len(name)] == ':' && octets.EqualFold(line[:len(name)], name) {
 			value, _ := cutByte(line[len(name)+1:], '\r')
 			return value
 		}
@@ -99,14 +101,4 @@ func cutByte(b []byte, sep byte) (before, after []byte) {
 		}
 	}
 	return b, nil
-}
-
-func trimBlank(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
-		b = b[1:]
-	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
-		b = b[:len(b)-1]
-	}
-	return b
 }

@@ -2,10 +2,11 @@ package upstream
 
 import (
 	"bytes"
-	"encoding/binary"
 	"sync"
 
 	"github.com/valyala/fasthttp"
+
+	"tidegate/gateway/octets"
 )
 
 // Most answers are plain: HTTP/1.1 with a Content-Length and a Date, short, all of it here after one
@@ -79,7 +80,7 @@ func readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) {
 		return 0
 	}
 	end := bytes.IndexByte(b, '\n') + 1
-	if end < start || b[end-2] != '\r' || !printable(b[start:end-2]) {
+	if end < start || b[end-2] != '\r' || !octets.CleanValue(b[start:end-2]) {
 		return 0
 	}
 	a.StatusLine = b[:end]
@@ -96,14 +97,14 @@ func readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) {
 			break
 		}
 		colon := 0
-		for octets[line[colon]]&octetToken != 0 { // the line's end is none
+		for octets.Token[line[colon]] != 0 { // the line's end is none
 			colon++
 		}
 		if colon == 0 || line[colon] != ':' {
 			return 0
 		}
-		name, value := line[:colon], trimBlank(line[colon+1:i-1])
-		if !printable(value) {
+		name, value := line[:colon], octets.Trim(line[colon+1:i-1])
+		if !octets.CleanValue(value) {
 			return 0
 		}
 		switch answerFieldOf(name) {
@@ -118,7 +119,7 @@ func readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) {
 			}
 			continue
 		case answerConnection:
-			if !equalFold(value, "keep-alive") {
+			if !octets.EqualFold(value, "keep-alive") {
 				return 0
 			}
 			continue
@@ -138,16 +139,6 @@ func readPlain(b []byte, a *PlainAnswer, taker PlainTaker) (size int) {
 	}
 	a.Body = b[end:]
 	return len(b)
-}
-
-func trimBlank(b []byte) []byte {
-	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
-		b = b[1:]
-	}
-	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
-		b = b[:len(b)-1]
-	}
-	return b
 }
 
 // smallNumber reads a number of at most 6 digits; -1 if it is none.
@@ -180,84 +171,40 @@ const (
 func answerFieldOf(name []byte) answerField {
 	switch len(name) {
 	case 4:
-		if equalFold(name, "date") {
+		if octets.EqualFold(name, "date") {
 			return answerDate
 		}
 	case 7:
-		if equalFold(name, "trailer") || equalFold(name, "upgrade") || equalFold(name, "alt-svc") {
+		if octets.EqualFold(name, "trailer") || octets.EqualFold(name, "upgrade") || octets.EqualFold(name, "alt-svc") {
 			return answerHop
 		}
 	case 10:
-		if equalFold(name, "connection") {
+		if octets.EqualFold(name, "connection") {
 			return answerConnection
 		}
-		if equalFold(name, "keep-alive") {
+		if octets.EqualFold(name, "keep-alive") {
 			return answerHop
 		}
 	case 12:
-		if equalFold(name, "content-type") {
+		if octets.EqualFold(name, "content-type") {
 			return answerType
 		}
 	case 14:
-		if equalFold(name, "content-length") {
+		if octets.EqualFold(name, "content-length") {
 			return answerLength
 		}
 	case 16:
-		if equalFold(name, "proxy-connection") {
+		if octets.EqualFold(name, "proxy-connection") {
 			return answerHop
 		}
 	case 17:
-		if equalFold(name, "transfer-encoding") {
+		if octets.EqualFold(name, "transfer-encoding") {
 			return answerHop
 		}
 	case 18:
-		if equalFold(name, "proxy-authenticate") {
+		if octets.EqualFold(name, "proxy-authenticate") {
 			return answerHop
 		}
 	}
 	return answerEnd
 }
-
-// printable says that b has no control bytes but tabs. It looks at eight bytes at a time: a byte below
-// 0x20 borrows from its top bit when 0x20 is taken off, a 0x7f is a zero byte after the xor.
-func printable(b []byte) bool {
-	const (
-		ones = 0x0101010101010101
-		tops = 0x8080808080808080
-	)
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		del := w ^ ones*0x7f
-		if ((w-ones*0x20)&^w|(del-ones)&^del)&tops != 0 && !printableBytes(b[:8]) {
-			return false
-		}
-		b = b[8:]
-	}
-	return printableBytes(b)
-}
-
-func printableBytes(b []byte) bool {
-	for _, c := range b {
-		if octets[c]&octetText == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-const (
-	octetToken = 1 << iota
-	octetText
-)
-
-var octets = func() (t [256]uint8) {
-	for c := range t {
-		if c >= ' ' && c != 0x7f || c == '\t' {
-			t[c] |= octetText
-		}
-		if c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c < 0x7f && bytes.IndexByte([]byte("!#$%&'*+-.^_`|~"), byte(c)) >= 0 {
-			t[c] |= octetToken
-		}
-	}
-	return t
-}()

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/valyala/fasthttp"
+
+	"tidegate/gateway/octets"
 )
 
 // Head is what the caller of Forward has to say about the head of the request.
@@ -167,11 +169,11 @@ func appendNamed(dst, raw []byte) []byte {
 			raw = nil
 		}
 		colon := bytes.IndexByte(line, ':')
-		if colon != len("Connection") || !equalFold(line[:colon], "connection") {
+		if colon != len("Connection") || !octets.EqualFold(line[:colon], "connection") {
 			continue
 		}
 		value := bytes.Trim(line[colon+1:], " \t\r\n")
-		if equalFold(value, "close") || equalFold(value, "keep-alive") {
+		if octets.EqualFold(value, "close") || octets.EqualFold(value, "keep-alive") {
 			continue
 		}
 		dst = append(dst, value...)
@@ -209,12 +211,12 @@ func protected(name []byte) bool {
 		"host", "content-length", "transfer-encoding", "content-type", "content-encoding", "date",
 		"traceparent", "tracestate", "x-request-id", "via", "set-cookie",
 	} {
-		if equalFold(name, p) {
+		if octets.EqualFold(name, p) {
 			return true
 		}
 	}
 	for _, p := range [...]string{"x-forwarded-", "x-tidegate-"} {
-		if len(name) >= len(p) && equalFold(name[:len(p)], p) {
+		if len(name) >= len(p) && octets.EqualFold(name[:len(p)], p) {
 			return true
 		}
 	}
@@ -242,7 +244,7 @@ func fieldOf(name []byte) field {
 	case 2:
 		return hop(name, "te")
 	case 3:
-		if equalFold(name, "via") {
+		if octets.EqualFold(name, "via") {
 			return fieldVia
 		}
 	case 4:
@@ -252,7 +254,7 @@ func fieldOf(name []byte) field {
 	case 7:
 		return max(hop(name, "upgrade"), hop(name, "trailer"))
 	case 9:
-		if equalFold(name, "forwarded") || equalFold(name, "x-real-ip") {
+		if octets.EqualFold(name, "forwarded") || octets.EqualFold(name, "x-real-ip") {
 			return fieldHearsay
 		}
 	case 10:
@@ -260,16 +262,16 @@ func fieldOf(name []byte) field {
 	case 14:
 		return max(hop(name, "content-length"), hop(name, "http2-settings"))
 	case 15:
-		if equalFold(name, "x-forwarded-for") {
+		if octets.EqualFold(name, "x-forwarded-for") {
 			return fieldForwardedFor
 		}
 	case 16:
-		if equalFold(name, "x-forwarded-host") {
+		if octets.EqualFold(name, "x-forwarded-host") {
 			return fieldForwardedHost
 		}
 		return hop(name, "proxy-connection")
 	case 17:
-		if equalFold(name, "x-forwarded-proto") {
+		if octets.EqualFold(name, "x-forwarded-proto") {
 			return fieldForwardedProto
 		}
 		return hop(name, "transfer-encoding")
@@ -280,26 +282,10 @@ func fieldOf(name []byte) field {
 }
 
 func hop(name []byte, lower string) field {
-	if equalFold(name, lower) {
+	if octets.EqualFold(name, lower) {
 		return fieldHop
 	}
 	return fieldEnd
-}
-
-// equalFold compares b with lower, which is in lower case and ASCII.
-func equalFold(b []byte, lower string) bool {
-	if len(b) != len(lower) {
-		return false
-	}
-	for i, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			c |= 0x20
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
 }
 
 func appendPeer(dst []byte, addr net.Addr) []byte {

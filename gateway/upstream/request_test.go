@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/valyala/fasthttp"
+
+	"tidegate/gateway/octets"
 )
 
 // headOf gives the request line and the sorted header lines that a target gets for a request.
@@ -147,4 +149,4 @@ func TestWhatTheCallerDropsAndAdds(t *testing.T) {
 
 type dropKey struct{}
 
-func (dropKey) Drops(_ int, name []byte) bool { return equalFold(name, "x-key") }
+func (dropKey) Drops(_ int, name []byte) bool { return octets.EqualFold(name, "x-key") }

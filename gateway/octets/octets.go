@@ -1,19 +1,21 @@
-package gateway
+// Package octets knows which bytes headers may have, and where, and compares them as they are: without
+// making strings of them.
+package octets
 
 import "encoding/binary"
 
-// What bytes headers may have, and where.
-
-func isToken(b []byte) bool {
+// IsToken says that b has only bytes that names and methods may have (RFC 9110, 5.6.2).
+func IsToken(b []byte) bool {
 	for _, c := range b {
-		if tokenByte[c] == 0 {
+		if Token[c] == 0 {
 			return false
 		}
 	}
 	return true
 }
 
-func cleanTarget(b []byte) bool {
+// CleanTarget says that b has no blanks, control bytes or fragment, as a request target may not.
+func CleanTarget(b []byte) bool {
 	if len(b) >= 8 {
 		for i := 0; i < len(b)-8; i += 8 {
 			if below(word(b[i:]), ' '+1)|equals(word(b[i:]), 0x7f)|equals(word(b[i:]), '#') != 0 {
@@ -31,9 +33,9 @@ func cleanTarget(b []byte) bool {
 	return true
 }
 
-// cleanValue says that b has no control bytes but tabs. Eight bytes are looked at together, the last ones
+// CleanValue says that b has no control bytes but tabs. Eight bytes are looked at together, the last ones
 // with some that were seen already; tabs are rare, and looked at one by one.
-func cleanValue(b []byte) bool {
+func CleanValue(b []byte) bool {
 	if len(b) < 8 {
 		return cleanBytes(b)
 	}
@@ -71,8 +73,8 @@ func equals(w, c uint64) uint64 {
 	return (w - eachByte) &^ w & topBits
 }
 
-// equalFold compares b with lower, which is in lower case and ASCII.
-func equalFold(b []byte, lower string) bool {
+// EqualFold compares b with lower, which is in lower case and ASCII.
+func EqualFold(b []byte, lower string) bool {
 	if len(b) != len(lower) {
 		return false
 	}
@@ -87,9 +89,11 @@ func equalFold(b []byte, lower string) bool {
 	return true
 }
 
+// Token marks the bytes of a token, Host those of a host with a port: not 0 is yes. Neither is to be
+// written.
 var (
-	tokenByte = byteTable("!#$%&'*+-.^_`|~")
-	hostByte  = byteTable("-._~%!$&'()*+;=:[]")
+	Token = byteTable("!#$%&'*+-.^_`|~")
+	Host  = byteTable("-._~%!$&'()*+;=:[]")
 )
 
 // byteTable marks letters, digits and extra.
@@ -104,4 +108,15 @@ func byteTable(extra string) (t [256]uint8) {
 		t[c] = 1
 	}
 	return t
+}
+
+// Trim is b without the blanks and tabs around it.
+func Trim(b []byte) []byte {
+	for len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		b = b[1:]
+	}
+	for len(b) > 0 && (b[len(b)-1] == ' ' || b[len(b)-1] == '\t') {
+		b = b[:len(b)-1]
+	}
+	return b
 }
