@@ -41,8 +41,6 @@ func (h *hand) warm(srcs ...*source) {
 	}
 }
 
-func grants(src *source) []time.Duration { return src.grants }
-
 func wantGrants(t *testing.T, src *source, want ...time.Duration) {
 	t.Helper()
 	if fmt.Sprint(src.grants) != fmt.Sprint(want) {
@@ -329,7 +327,7 @@ func TestABurstIsNotRepeated(t *testing.T) {
 	src := h.source("a", key(1, export), terms(r), time.Millisecond)
 	h.sends(src, 0, 200)
 	h.run(5 * time.Minute)
-	g := grants(src)
+	g := src.grants
 	if len(g) < 20+78 {
 		t.Fatalf("%d dispatched in five minutes", len(g))
 	}

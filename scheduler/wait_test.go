@@ -214,8 +214,8 @@ func TestTwentyMinutesOfWaitingKeepTheOrder(t *testing.T) {
 	h.run(21 * time.Minute)
 	wantGrants(t, chats, 20*time.Minute, 20*time.Minute+time.Second)
 	wantGrants(t, batch, 20*time.Minute+2*time.Second, 20*time.Minute+3*time.Second)
-	if first.Waited >= second.Waited+2*time.Second || first.seq > second.seq {
-		t.Errorf("out of order: %v before %v", second.Waited, first.Waited)
+	if want := 20*time.Minute + time.Second; first.Waited != want || second.Waited != want {
+		t.Errorf("the first of them waited %v and the second %v, want %v each: in the order they came", first.Waited, second.Waited, want)
 	}
 }
 

@@ -168,43 +168,31 @@ const (
 	answerHop // ends here
 )
 
+// answerFieldOf tells by the length first, which leaves a few names to compare.
 func answerFieldOf(name []byte) answerField {
+	is := func(lower string, f answerField) answerField {
+		if octets.EqualFold(name, lower) {
+			return f
+		}
+		return answerEnd
+	}
 	switch len(name) {
 	case 4:
-		if octets.EqualFold(name, "date") {
-			return answerDate
-		}
+		return is("date", answerDate)
 	case 7:
-		if octets.EqualFold(name, "trailer") || octets.EqualFold(name, "upgrade") || octets.EqualFold(name, "alt-svc") {
-			return answerHop
-		}
+		return max(is("trailer", answerHop), is("upgrade", answerHop), is("alt-svc", answerHop))
 	case 10:
-		if octets.EqualFold(name, "connection") {
-			return answerConnection
-		}
-		if octets.EqualFold(name, "keep-alive") {
-			return answerHop
-		}
+		return max(is("connection", answerConnection), is("keep-alive", answerHop))
 	case 12:
-		if octets.EqualFold(name, "content-type") {
-			return answerType
-		}
+		return is("content-type", answerType)
 	case 14:
-		if octets.EqualFold(name, "content-length") {
-			return answerLength
-		}
+		return is("content-length", answerLength)
 	case 16:
-		if octets.EqualFold(name, "proxy-connection") {
-			return answerHop
-		}
+		return is("proxy-connection", answerHop)
 	case 17:
-		if octets.EqualFold(name, "transfer-encoding") {
-			return answerHop
-		}
+		return is("transfer-encoding", answerHop)
 	case 18:
-		if octets.EqualFold(name, "proxy-authenticate") {
-			return answerHop
-		}
+		return is("proxy-authenticate", answerHop)
 	}
 	return answerEnd
 }
