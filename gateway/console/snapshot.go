@@ -16,6 +16,7 @@ const (
 type Snapshot struct {
 	Time       time.Time     `json:"time"`
 	Version    string        `json:"version"`  // of the program
+	Mode       string        `json:"mode"`     // enforce | observe
 	UptimeS    float64       `json:"uptime_s"` // seconds since the process started
 	Pools      []PoolView    `json:"pools"`
 	Levels     []LevelView   `json:"levels"`
@@ -24,7 +25,21 @@ type Snapshot struct {
 	Surges     []SurgeView   `json:"surges"`      // newest first, at most MaxSurges
 	Refusals   []RefusalView `json:"refusals"`    // newest first, at most MaxRefusals
 	Promise    PromiseView   `json:"promise"`
+	Observed   *ObservedView `json:"observed"` // null while every rule is enforced
 	Config     ConfigView    `json:"config"`
+}
+
+// ObservedView is what would have happened to the requests of rules that are observed, had they been
+// enforced. None of it did. Counts are since the process started.
+type ObservedView struct {
+	Rules   []string          `json:"rules"`   // the ids of the rules that observe; ["*"] while all do
+	Passed  uint64            `json:"passed"`  // would have had a seat at once
+	Waited  uint64            `json:"waited"`  // would have waited, and then had a seat
+	Refused uint64            `json:"refused"` // would have been refused
+	Gone    uint64            `json:"gone"`    // would have been waiting when their callers hung up
+	ByCode  map[string]uint64 `json:"by_code"` // of Refused
+	Pools   []PoolView        `json:"pools"`   // as they would be
+	Levels  []LevelView       `json:"levels"`  // as they would be
 }
 
 // PoolView is one pool. Committed, Excess and Surge are the seats in use by the band in which the
@@ -74,6 +89,10 @@ type FlowView struct {
 	Admitted   uint64     `json:"admitted"`    // requests, since the flow was made
 	Refused    uint64     `json:"refused"`     // requests, since the flow was made
 	SurgeSince *time.Time `json:"surge_since"` // null while calm
+
+	Observed    bool   `json:"observed"`     // its rule is observed: nothing of it is held back
+	WouldWait   uint64 `json:"would_wait"`   // requests that would have waited, since the flow was made
+	WouldRefuse uint64 `json:"would_refuse"` // requests that would have been refused
 }
 
 // SurgeView is one surge of a caller's semantic.
@@ -96,12 +115,36 @@ type RefusalView struct {
 	Code         string    `json:"code"`
 	RetryAfterMS int64     `json:"retry_after_ms"` // 0: not worth trying again
 	WaitedMS     int64     `json:"waited_ms"`      // from when it was ready to be admitted
+	Observed     bool      `json:"observed"`       // it was not refused: its rule is observed, and would have refused it
+
+	// What it was decided by, where admission decided.
+	Route      string `json:"route"`
+	Tenant     string `json:"tenant"`
+	RuleAt     string `json:"rule_at"` // where the rule stands
+	Version    int    `json:"version"` // of the configuration
+	Band       string `json:"band"`    // committed, excess or surge
+	WithinRate bool   `json:"within_rate"`
+	Place      int    `json:"place"`       // in its flow, itself included; 0: was not queued
+	EstimateMS int64  `json:"estimate_ms"` // of its wait; -1: unknown
+	MaxWaitMS  int64  `json:"max_wait_ms"`
+	Limit      int64  `json:"limit"`     // cost that the rate pays in its span, or the depth of its bucket
+	Remaining  int64  `json:"remaining"` // of it, just after
+	ResetMS    int64  `json:"reset_ms"`  // until the rate had the cost of one request
+	Pool       string `json:"pool"`
+	Seats      int    `json:"seats"`
+	InUse      int    `json:"in_use"`  // seats of the pool, just then
+	Waiting    int    `json:"waiting"` // requests in the pool, just then
 }
 
 // PromiseView says whether what was promised was kept.
 type PromiseView struct {
 	RefusedWithinRate uint64   `json:"refused_within_rate"` // requests that their rate had paid, and yet were not served
-	Availability      *float64 `json:"availability"`        // 0 to 1, null where it is not measured
+	Availability      *float64 `json:"availability"`        // over five minutes, 0 to 1; null while nothing was asked for
+
+	// The same over other spans.
+	Availability1m  *float64 `json:"availability_1m"`
+	Availability5m  *float64 `json:"availability_5m"`
+	Availability60m *float64 `json:"availability_60m"`
 }
 
 // ConfigView is the configuration in force, and what is wrong with the newest one if it is another.

@@ -107,7 +107,7 @@ func TestAnEmptySnapshotHasEmptyLists(t *testing.T) {
 			t.Errorf("%s is not an empty list: %s", list, got)
 		}
 	}
-	if !strings.Contains(got, `"promise":{"refused_within_rate":0,"availability":null}`) {
+	if !strings.Contains(got, `"promise":{"refused_within_rate":0,"availability":null,"availability_1m":null,`) {
 		t.Errorf("promise: %s", got)
 	}
 }
