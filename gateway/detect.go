@@ -40,22 +40,30 @@ func (g *Gateway) count(d *flowData) {
 func (g *Gateway) detect(ctx context.Context) {
 	tick := time.NewTicker(stepEvery)
 	defer tick.Stop()
-	second := 0
-	for {
+	said := newPulse(time.Now())
+	for steps := 1; ; steps++ {
 		select {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
 			g.step(now)
-			if second++; second%10 == 0 {
-				g.access.tick(now)
-				g.scheduler.Tidy()
+			if steps%10 == 0 {
+				g.everySecond(now, said)
 			}
-			if second%600 == 0 {
+			if steps%600 == 0 {
 				g.warnOverPromise()
 			}
 		}
 	}
+}
+
+// everySecond is what has to be done now and then, beside the requests' way.
+func (g *Gateway) everySecond(now time.Time, said *pulse) {
+	g.access.tick(now)
+	g.scheduler.Tidy()
+	g.available.tick()
+	said.queue(g.logs.Logger, now, g.scheduler.Stats(0))
+	said.availability(g.logs.Logger, now, &g.available, g.breaches.Load())
 }
 
 // step looks at every flow with traffic once.

@@ -16,7 +16,9 @@ type gaugeStats struct {
 	QueueBytes  int64 // held by all that wait, in all pools
 	SurgeActive int   // flows that surge now
 	Flows       int   // flows remembered
-	Targets     []targetGauges
+	// Availability is over availabilitySpans, from 0 to 1; nil: nothing was asked for.
+	Availability [len(availabilitySpans)]*float64
+	Targets      []targetGauges
 }
 
 type poolGauges struct {
@@ -36,7 +38,8 @@ type targetGauges struct {
 
 // help says what each metric counts. A name that is missing here is a fault, found by a test.
 var help = map[string]string{
-	"tidegate_build_info": "Always 1; the labels say what runs.",
+	"tidegate_availability": "Share of the requests within their rate that were served, over a sliding window.",
+	"tidegate_build_info":   "Always 1; the labels say what runs.",
 	"tidegate_config_last_reload_success_timestamp_seconds": "When a configuration was last taken, in seconds since 1970.",
 	"tidegate_config_last_reload_successful":                "1 when the config file as it is now was taken, 0 when the gateway runs on with the one before.",
 	"tidegate_config_reloads_total":                         "Loads of the configuration, the first included, by result.",
@@ -70,6 +73,7 @@ func (t *telemetry) WriteMetrics(w io.Writer) {
 }
 
 func writeGauges(w io.Writer, s gaugeStats) {
+	writeAvailability(w, s.Availability)
 	gauge(w, "tidegate_flows", s.Flows)
 	gauges(w, "tidegate_pool_seats", s.Pools, poolSeries, func(p poolGauges) int { return p.Seats })
 	gauges(w, "tidegate_pool_seats_in_use", s.Pools, poolSeries, func(p poolGauges) int { return p.InUse })
@@ -87,6 +91,20 @@ func writeGauges(w io.Writer, s gaugeStats) {
 		}
 		return 0
 	})
+}
+
+// writeAvailability leaves out the spans in which nothing was asked for: no number is true of them.
+func writeAvailability(w io.Writer, shares [len(availabilitySpans)]*float64) {
+	const metric = "tidegate_availability"
+	if shares[len(shares)-1] == nil {
+		return // the longest span holds the others
+	}
+	metrics.WriteMetadataIfNeeded(w, metric, "gauge")
+	for i, s := range shares {
+		if s != nil {
+			fmt.Fprintf(w, "%s %g\n", series(metric, "window", availabilityNames[i]), *s)
+		}
+	}
 }
 
 func poolSeries(metric string, p poolGauges) string { return series(metric, "pool", p.Name) }

@@ -37,6 +37,7 @@ type Gateway struct {
 	watched   watched
 	refusals  *ring[console.RefusalView]
 	breaches  atomic.Uint64 // promises broken
+	available availability
 
 	telemetry *telemetry
 	nobody    *flowSeries // of requests that are refused before their caller is known

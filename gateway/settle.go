@@ -28,6 +28,9 @@ func (x *exchange) settle() {
 		series.brokePromise()
 		x.g.breaches.Add(1)
 	}
+	if x.item.OnTime && !x.item.CutShort() {
+		x.g.available.settled(x.outcome)
+	}
 	if x.outcome == outcomeRefused && x.data != nil {
 		x.data.refused.Add(1)
 	}

@@ -21,7 +21,7 @@ func (g *Gateway) snapshot() *console.Snapshot {
 	s := &console.Snapshot{
 		Time: now, Version: g.options.Version, UptimeS: now.Sub(g.began).Seconds(), FlowsTotal: st.FlowsTotal,
 		Refusals: g.refusals.last(console.MaxRefusals),
-		Promise:  console.PromiseView{RefusedWithinRate: g.breaches.Load()},
+		Promise:  g.promise(),
 		Config:   console.ConfigView{Version: l.version, Hash: l.config.Hash, LoadedAt: l.loadedAt, Error: g.loadError.Load().(string)},
 	}
 	_, s.Surges = g.watched.list()
@@ -37,6 +37,15 @@ func (g *Gateway) snapshot() *console.Snapshot {
 	}
 	s.Flows = flowViews(st.Flows, now)
 	return s
+}
+
+// promise says whether what was promised was kept.
+func (g *Gateway) promise() console.PromiseView {
+	of := g.available.share()
+	return console.PromiseView{
+		RefusedWithinRate: g.breaches.Load(),
+		Availability:      of[1], Availability1m: of[0], Availability5m: of[1], Availability60m: of[2],
+	}
 }
 
 // flowViews are the busiest flows: those that hold or wait for most first, then by rate.
@@ -86,7 +95,7 @@ func stateName(s detector.State) string {
 func (g *Gateway) gauges() gaugeStats {
 	st := g.scheduler.Stats(0)
 	surging, _ := g.watched.list()
-	s := gaugeStats{SurgeActive: surging, Flows: st.FlowsTotal}
+	s := gaugeStats{SurgeActive: surging, Flows: st.FlowsTotal, Availability: g.available.share()}
 	for _, p := range st.Pools {
 		s.Pools = append(s.Pools, poolGauges{Name: p.Name, Seats: p.Seats, InUse: p.InUse})
 		s.QueueBytes += p.WaitingBytes

@@ -68,6 +68,11 @@ func (it *Item) Breach() bool {
 	return false
 }
 
+// CutShort says that the request's own bound on its wait has ended it.
+func (it *Item) CutShort() bool {
+	return it.OwnWait && (it.Verdict == WaitTooLong || it.Verdict == WaitExpired)
+}
+
 // list is a doubly linked list of items, first in, first out. An item is in one list at a time.
 type list struct {
 	head, tail *Item
