@@ -25,6 +25,7 @@ type Rule struct {
 	MaxInFlight    int           // 0: no limit
 	RejectInFlight bool          // at MaxInFlight refuse at arrival instead of waiting
 	Level          string        // a level of the Setup
+	Observe        bool          // nothing is held back: what enforcing would do is told by Judged
 }
 
 // Terms is what a policy says of one flow. Version grows with each policy, so that an arrival that
@@ -72,7 +73,8 @@ type Setup struct {
 	Levels     []LevelSetup // first is highest
 	Pools      []PoolSetup
 	MaxFlows   int
-	MaxTenants int // for one caller
+	MaxTenants int  // for one caller
+	Observe    bool // some rule observes, so that its decisions have to be played
 }
 
 // Band is how an item stands to its flow's rate.

@@ -116,6 +116,11 @@ func (s *Scheduler) Stats(flows int) *Stats {
 	return st
 }
 
+// Judged is what enforcing would have made of the items whose rule observes, decided since the last call.
+func (s *Scheduler) Judged() []Judged {
+	return nil
+}
+
 // Quota is what is left of the flow's rate; see Core.Quota.
 func (s *Scheduler) Quota(now time.Time, f *Flow) Quota {
 	s.mu.Lock()

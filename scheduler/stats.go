@@ -9,6 +9,7 @@ type Stats struct {
 	Flows      []FlowStats
 	FlowsTotal int
 	SeatTimes  map[int32]time.Duration // by semantic, where any has settled
+	Shadow     *Stats                  // as it would be with everything enforced; nil while nothing observes
 }
 
 // PoolStats is one pool now.
