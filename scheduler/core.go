@@ -183,6 +183,7 @@ func (c *Core) refuse(it *Item, v Verdict) {
 	f := it.Flow
 	it.Band = f.place.line(it.Paid).band()
 	it.state, it.Verdict = done, v
+	it.Load = f.place.pool.load()
 	switch v {
 	case RateExceeded:
 		it.Back = c.paidIn(it)
@@ -220,6 +221,7 @@ func (c *Core) Full(now time.Time, it *Item) bool {
 	it.Band = l.band()
 	it.Quota = c.quota(f)
 	it.state, it.Verdict = done, QueueFull
+	it.Load = p.load()
 	return true
 }
 

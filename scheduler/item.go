@@ -19,6 +19,7 @@ type Item struct {
 	MaxWait time.Duration // the rule's longest wait, or the shorter one the request asked for
 	OwnWait bool          // MaxWait is the request's own and shorter than the rule's
 	Bytes   int64         // memory that it holds while it waits
+	Name    []byte        // of the request, told with Judged; it may lie in the request's own memory
 
 	Verdict  Verdict
 	Band     Band          // at dispatch, or where it stood when it was refused
@@ -29,6 +30,7 @@ type Item struct {
 	Place    int           // its place in its flow at arrival, itself included; 0: did not wait
 	Back     time.Duration // refused: when to come back
 	Quota    Quota         // of the flow's rate, just after the verdict
+	Load     Load          // turned away: how full its pool was
 
 	rule  *Rule
 	state state

@@ -124,6 +124,19 @@ func (s *Scheduler) Quota(now time.Time, f *Flow) Quota {
 	return q
 }
 
+// Queue copies who waits, with at most limit of the items; see Core.Queue. The memory for it is found outside the lock.
+func (s *Scheduler) Queue(limit int) Queue {
+	s.mu.Lock()
+	items, lines := s.core.waiters()
+	s.mu.Unlock()
+	r := newQueueReader(limit, items, lines)
+	s.mu.Lock()
+	s.core.Advance(time.Now())
+	r.read(s.core)
+	s.unlock()
+	return r.done()
+}
+
 // unlock wakes those who were decided, sets the timer for what falls due next, and unlocks. Each
 // item that waited has a channel of its own, so that waking never blocks.
 func (s *Scheduler) unlock() {
