@@ -18,6 +18,7 @@ type Core struct {
 	callers   map[int32]*caller
 	semantics map[int32]*semantic
 	flows     map[Key]*Flow
+	slots     slots[Flow]
 	oldest    *Flow // by last use
 	newest    *Flow
 

@@ -124,6 +124,20 @@ func (s *Scheduler) Quota(now time.Time, f *Flow) Quota {
 	return q
 }
 
+// EachFlow shows every flow to visit, which is called outside the lock; the lock is never held for more than a thousand
+// flows. A flow that is there all the time is met once, one that is made or dropped meanwhile once or not at all.
+func (s *Scheduler) EachFlow(visit func(FlowStats)) {
+	stats := make([]FlowStats, 0, chunk)
+	for slot, more := 0, true; more; more = slot > 0 {
+		s.mu.Lock()
+		stats, slot = s.core.FlowsFrom(time.Now(), slot, stats[:0])
+		s.unlock()
+		for i := range stats {
+			visit(stats[i])
+		}
+	}
+}
+
 // Queue copies who waits, with at most limit of the items; see Core.Queue. The memory for it is found outside the lock.
 func (s *Scheduler) Queue(limit int) Queue {
 	s.mu.Lock()
