@@ -18,6 +18,7 @@ type Core struct {
 	callers   map[int32]*caller
 	semantics map[int32]*semantic
 	flows     map[Key]*Flow
+	slots     slots[Flow]
 	oldest    *Flow // by last use
 	newest    *Flow
 
@@ -183,6 +184,7 @@ func (c *Core) refuse(it *Item, v Verdict) {
 	f := it.Flow
 	it.Band = f.place.line(it.Paid).band()
 	it.state, it.Verdict = done, v
+	it.Load = f.place.pool.load()
 	switch v {
 	case RateExceeded:
 		it.Back = c.paidIn(it)
@@ -220,6 +222,7 @@ func (c *Core) Full(now time.Time, it *Item) bool {
 	it.Band = l.band()
 	it.Quota = c.quota(f)
 	it.state, it.Verdict = done, QueueFull
+	it.Load = p.load()
 	return true
 }
 

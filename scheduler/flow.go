@@ -41,6 +41,7 @@ type Flow struct {
 	drain   drain
 
 	// Life.
+	slot       int32
 	pins       int // requests between Meter and Unpin
 	used       int64
 	prev, next *Flow // in order of last use

@@ -62,6 +62,7 @@ func (c *Core) makeFlow(key Key, terms Terms) *Flow {
 	c.settleIn(f)
 	c.bringCaller(cl, terms)
 	c.flows[key] = f
+	f.slot = c.slots.put(f)
 	cl.flows++
 	if key.Tenant != "" {
 		if cl.tenants == nil {
@@ -191,6 +192,7 @@ func (c *Core) Tidy(now time.Time, n int) {
 func (c *Core) drop(f *Flow) {
 	c.unlink(f)
 	delete(c.flows, f.Key)
+	c.slots.drop(f.slot)
 	c.disarm(&f.pay)
 	for _, p := range f.places {
 		c.leave(p)

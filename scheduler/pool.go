@@ -45,6 +45,11 @@ type level struct {
 
 func newPool(s PoolSetup) *pool { return &pool{setup: s, holds: make(map[int32]*holding)} }
 
+// load is how full the pool is now.
+func (p *pool) load() Load {
+	return Load{Pool: p.setup.Name, Seats: p.setup.Seats, InUse: p.inUse, Waiting: p.waiting}
+}
+
 // level finds a level by its name, or takes the lowest: a request that an older policy judged may
 // name one that has gone.
 func (p *pool) level(name string) *level {

@@ -112,6 +112,7 @@ func (c *Core) unqueue(it *Item, dispatched bool) {
 func (c *Core) remove(it *Item, v Verdict) {
 	f, p := it.line.place.flow, it.line.place.pool
 	it.Band = it.line.band()
+	it.Load = p.load()
 	c.unqueue(it, false)
 	it.Waited = c.since(it.arrived)
 	it.state = done

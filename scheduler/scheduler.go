@@ -129,6 +129,33 @@ func (s *Scheduler) Quota(now time.Time, f *Flow) Quota {
 	return q
 }
 
+// EachFlow shows every flow to visit, which is called outside the lock; the lock is never held for more than a thousand
+// flows. A flow that is there all the time is met once, one that is made or dropped meanwhile once or not at all.
+func (s *Scheduler) EachFlow(visit func(FlowStats)) {
+	stats := make([]FlowStats, 0, chunk)
+	for slot, more := 0, true; more; more = slot > 0 {
+		s.mu.Lock()
+		stats, slot = s.core.FlowsFrom(time.Now(), slot, stats[:0])
+		s.unlock()
+		for i := range stats {
+			visit(stats[i])
+		}
+	}
+}
+
+// Queue copies who waits, with at most limit of the items; see Core.Queue. The memory for it is found outside the lock.
+func (s *Scheduler) Queue(limit int) Queue {
+	s.mu.Lock()
+	items, lines := s.core.waiters()
+	s.mu.Unlock()
+	r := newQueueReader(limit, items, lines)
+	s.mu.Lock()
+	s.core.Advance(time.Now())
+	r.read(s.core)
+	s.unlock()
+	return r.done()
+}
+
 // unlock wakes those who were decided, sets the timer for what falls due next, and unlocks. Each
 // item that waited has a channel of its own, so that waking never blocks.
 func (s *Scheduler) unlock() {

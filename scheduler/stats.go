@@ -107,14 +107,34 @@ func (c *Core) Stats(now time.Time, flows int) *Stats {
 	}
 	st.Flows = make([]FlowStats, 0, min(flows, len(c.flows)))
 	for f := c.newest; f != nil && len(st.Flows) < flows; f = f.prev {
-		mean, _ := c.mean(f)
-		st.Flows = append(st.Flows, FlowStats{
-			Flow: f, Pool: f.place.pool.setup.Name, Level: f.place.level.name, Rule: f.terms.Rule,
-			Used: f.meter.Used(c.now), InFlight: f.inFlight, Waiting: f.waiting, Unpaid: f.unpaid,
-			Surging: f.surging, SeatTime: seconds(mean),
-		})
+		st.Flows = append(st.Flows, c.flowStats(f))
 	}
 	return st
+}
+
+func (c *Core) flowStats(f *Flow) FlowStats {
+	mean, _ := c.mean(f)
+	return FlowStats{
+		Flow: f, Pool: f.place.pool.setup.Name, Level: f.place.level.name, Rule: f.terms.Rule,
+		Used: f.meter.Used(c.now), InFlight: f.inFlight, Waiting: f.waiting, Unpaid: f.unpaid,
+		Surging: f.surging, SeatTime: seconds(mean),
+	}
+}
+
+// FlowsFrom appends to into the flows in the next slots from number slot, and returns the number to go on from; 0: those
+// were the last. A flow that is there from the first call to the last is met once.
+func (c *Core) FlowsFrom(now time.Time, slot int, into []FlowStats) (stats []FlowStats, next int) {
+	c.advance(now)
+	part := c.slots.from(slot, chunk)
+	for _, f := range part {
+		if f != nil {
+			into = append(into, c.flowStats(f))
+		}
+	}
+	if len(part) < chunk {
+		return into, 0
+	}
+	return into, slot + chunk
 }
 
 // oldestWait looks at the first item of each waiting line of a level.
