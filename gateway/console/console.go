@@ -22,8 +22,8 @@ import (
 	"tidegate/gateway/config"
 )
 
-// Options is what the console shows and whom it lets in. The functions must be safe for concurrent
-// use; neither they nor Log may be nil.
+// Options is what the console shows, what it can have changed, and whom it lets in. The functions must
+// be safe for concurrent use; neither they nor Control nor Log may be nil.
 type Options struct {
 	// Tokens let operators in. Without any, whoever reaches a loopback listener is let in, and
 	// nobody is let in through another one.
@@ -39,6 +39,21 @@ type Options struct {
 	Ready func() (ok bool, why string)
 	// WriteMetrics writes the Prometheus text format.
 	WriteMetrics func(w io.Writer)
+	// Explain says which rule a request would meet, as what encodes to JSON. Its error is told to
+	// whoever asked.
+	Explain func(ExplainQuery) (any, error)
+	// Flows are a page of flows. Its error says what is wrong with the cursor, and is told to whoever
+	// asked; nothing else about the query can be wrong.
+	Flows func(FlowsQuery) (FlowsPage, error)
+	// Refusals are those that are kept and fit, newest first.
+	Refusals func(RefusalsQuery) []RefusalView
+	// Queue is who waits, at most limit of them one by one. A nil answer means that there is no queue yet.
+	Queue func(limit int) *QueueView
+	// Control makes the changes that operators ask for.
+	Control Control
+	// Redact takes the hashes of keys and tokens out of a config file's text, or out of a diff of one. It
+	// leaves text as it is, and answers with a copy.
+	Redact func(text []byte) []byte
 	// Log gets what an operator should know of this listener; never a token.
 	Log *zap.Logger
 }

@@ -44,6 +44,7 @@ type Change struct {
 type Changed struct {
 	Version       int      `json:"version"` // in force now
 	Hash          string   `json:"hash"`
+	ETag          string   `json:"etag"`           // of the text in force now, as Text gives it
 	Changed       bool     `json:"changed"`        // false: all was as wanted already
 	RestartNeeded []string `json:"restart_needed"` // keys that are taken and do not act before a restart
 	Notes         []string `json:"notes"`          // what else an operator should know
