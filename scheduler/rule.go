@@ -25,6 +25,7 @@ type Rule struct {
 	MaxInFlight    int           // 0: no limit
 	RejectInFlight bool          // at MaxInFlight refuse at arrival instead of waiting
 	Level          string        // a level of the Setup
+	Observe        bool          // decided and counted, but nothing is held back
 }
 
 // Terms is what a policy says of one flow. Version grows with each policy, so that an arrival that
@@ -72,7 +73,8 @@ type Setup struct {
 	Levels     []LevelSetup // first is highest
 	Pools      []PoolSetup
 	MaxFlows   int
-	MaxTenants int // for one caller
+	MaxTenants int  // for one caller
+	Observe    bool // some rule observes
 }
 
 // Band is how an item stands to its flow's rate.
