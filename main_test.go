@@ -187,6 +187,7 @@ rule      free/chat/chat (FILE:23)
   max_in_flight   no limit                     from semantic/chat
   over_in_flight  queue                        from semantic/chat
   level           realtime                     from semantic/chat
+  observe         no                           from semantic/chat
   message         ""                           from semantic/chat
 overrode  free/*/chat (FILE:22)
           free/*/* (FILE:21)

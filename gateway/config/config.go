@@ -10,6 +10,7 @@ type Config struct {
 	Server    Server     `toml:"server"`
 	Admin     Admin      `toml:"admin"`
 	State     State      `toml:"state"`
+	Record    Record     `toml:"record"`
 	Log       Log        `toml:"log"`
 	Metrics   Metrics    `toml:"metrics"`
 	Time      Time       `toml:"time"`
@@ -68,6 +69,14 @@ type Token struct {
 // State is where the gateway keeps what outlives it.
 type State struct {
 	Dir string `toml:"dir"` // relative: beside the config file
+}
+
+// Record is the trace of what was offered: a file after the other, the oldest going first.
+type Record struct {
+	Dir       string   `toml:"dir"`        // relative: beside the config file; "": off
+	MaxBytes  Size     `toml:"max_bytes"`  // all files together
+	FileBytes Size     `toml:"file_bytes"` // a file is closed at this size
+	FileSpan  Duration `toml:"file_span"`  // or at this age
 }
 
 // Log says what is logged, and how.
@@ -155,6 +164,7 @@ type Semantic struct {
 	MaxInFlight  int      `toml:"max_in_flight"`  // 0: no limit of its own
 	OverInFlight string   `toml:"over_in_flight"` // queue | reject
 	OverRate     string   `toml:"over_rate"`      // queue | pace | reject
+	Observe      bool     `toml:"observe"`        // decided, counted and logged; nothing is held back
 	Message      string   `toml:"message"`
 }
 
@@ -180,6 +190,7 @@ type Rule struct {
 	OverInFlight *string   `toml:"over_in_flight"`
 	OverRate     *string   `toml:"over_rate"`
 	Level        *string   `toml:"level"`
+	Observe      *bool     `toml:"observe"`
 	Message      *string   `toml:"message"`
 }
 

@@ -8,6 +8,7 @@ import (
 const (
 	kib = Size(1) << 10
 	mib = Size(1) << 20
+	gib = Size(1) << 30
 )
 
 // Default is the configuration of an empty file. It does not validate: levels, pools, semantics and
@@ -33,6 +34,7 @@ func Default() *Config {
 		},
 		Admin:   Admin{Listen: "127.0.0.1:8081", Tokens: []Token{}},
 		State:   State{Dir: "data"},
+		Record:  Record{MaxBytes: gib, FileBytes: 64 * mib, FileSpan: Duration{time.Hour}},
 		Log:     Log{Level: "info", Format: "json", Access: "sampled", AccessSamplePerSecond: 100},
 		Metrics: Metrics{MaxCallers: 1000},
 		Time:    Time{Zone: "Local"},

@@ -157,6 +157,14 @@ func TestConfigKnowsItsFileAndHash(t *testing.T) {
 	if want := filepath.Join(filepath.Dir(path), "data"); c.StateDir() != want {
 		t.Errorf("state in %s, want %s", c.StateDir(), want)
 	}
+	if c.RecordDir() != "" {
+		t.Errorf("a trace is kept in %s", c.RecordDir())
+	}
+	for dir, want := range map[string]string{"traces": filepath.Join(filepath.Dir(path), "traces"), "/var/traces": "/var/traces"} {
+		if c, err = Load(path, []string{"TIDEGATE__RECORD__DIR=" + dir}); err != nil || c.RecordDir() != want {
+			t.Errorf("a trace is kept in %s, want %s (%v)", c.RecordDir(), want, err)
+		}
+	}
 	if _, err := Load(path+".missing", nil); err == nil {
 		t.Error("a missing file was read")
 	}

@@ -6,12 +6,8 @@ import "reflect"
 // that is read and then ignored would be a promise that nobody keeps.
 func (v *validator) notBuilt() {
 	d := Default()
-	v.later("server.mode", v.c.Server.Mode, d.Server.Mode)
 	v.later("queue.ticket_ttl", v.c.Queue.TicketTTL, d.Queue.TicketTTL)
 	v.later("detector.season", v.c.Detector.Season, d.Detector.Season)
-	for i, t := range v.c.Admin.Tokens {
-		v.later(index("admin.tokens", i)+".role", t.Role, "owner")
-	}
 	for i, p := range v.c.Pools {
 		key := index("pools", i)
 		if p.Seats.Auto {

@@ -139,11 +139,21 @@ func (s Server) Prefixes() []netip.Prefix {
 func (t Time) Location() (*time.Location, error) { return time.LoadLocation(t.Zone) }
 
 // StateDir is state.dir, relative ones taken from the place of the configuration file.
-func (c *Config) StateDir() string {
-	if filepath.IsAbs(c.State.Dir) {
-		return c.State.Dir
+func (c *Config) StateDir() string { return c.beside(c.State.Dir) }
+
+// RecordDir is record.dir, relative ones taken from the place of the configuration file; "" is off.
+func (c *Config) RecordDir() string {
+	if c.Record.Dir == "" {
+		return ""
 	}
-	return filepath.Join(filepath.Dir(c.File), c.State.Dir)
+	return c.beside(c.Record.Dir)
+}
+
+func (c *Config) beside(dir string) string {
+	if filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(filepath.Dir(c.File), dir)
 }
 
 // checkTarget checks where an upstream is said to be.

@@ -91,9 +91,10 @@ func (v *validator) hash(key, text string, public bool, what string, seen map[[3
 	}
 }
 
-// observing checks state, log, metrics and calendar.
+// observing checks state, trace, log, metrics and calendar.
 func (v *validator) observing() {
 	v.required("state.dir", v.c.State.Dir, `the default is "data"`)
+	v.recording()
 	l := v.c.Log
 	v.oneOf("log.level", l.Level, "debug", "info", "warn", "error")
 	v.oneOf("log.format", l.Format, "json", "console")
@@ -105,6 +106,21 @@ func (v *validator) observing() {
 	} else if _, err := v.c.Time.Location(); err != nil {
 		v.add("time.zone", zone, `write "Local", "UTC" or a name like "Asia/Shanghai"`, "cannot load the time zone: %v", err)
 	}
+}
+
+// recording checks the trace of what was offered.
+func (v *validator) recording() {
+	r := v.c.Record
+	if r.Dir != "" && v.c.RecordDir() == v.c.StateDir() {
+		v.add("record.dir", r.Dir, "give the trace a directory of its own", "the same directory as state.dir")
+	}
+	// Below it a file would hold less than what is compressed together.
+	within(v, "record.file_bytes", r.FileBytes, 64*kib, 1<<40)
+	within(v, "record.max_bytes", r.MaxBytes, 64*kib, 1<<50)
+	if r.MaxBytes < 2*r.FileBytes && !v.known("record.file_bytes") {
+		v.add("record.max_bytes", r.MaxBytes, "lower record.file_bytes, or raise this", "less than two files of record.file_bytes (%s): a new one would leave nothing of the past", r.FileBytes)
+	}
+	v.atLeast("record.file_span", r.FileSpan, time.Second)
 }
 
 // bounds checks what is remembered, and what is said to those who wait.

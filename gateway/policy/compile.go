@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"tidegate/gateway/config"
@@ -16,15 +17,17 @@ func Compile(c *config.Config, names *Names, version uint64) (*Policy, error) {
 		c:       c,
 		version: version,
 		p: &Policy{
-			version: version,
-			limits:  c.Limits,
-			callers: make(map[string]*Caller, len(c.Callers)),
-			keys:    make(map[uint64]*key, len(c.Callers)),
-			byTag:   make(map[string]*Semantic, len(c.Semantics)),
-			byName:  make(map[string]*Route, len(c.Routes)),
+			version:    version,
+			limits:     c.Limits,
+			callers:    make(map[string]*Caller, len(c.Callers)),
+			keys:       make(map[uint64]*key, len(c.Callers)),
+			byTag:      make(map[string]*Semantic, len(c.Semantics)),
+			byName:     make(map[string]*Route, len(c.Routes)),
+			observeAll: c.Server.Mode == "observe",
 		},
-		plans: make(map[string]*Plan, len(c.Plans)),
-		pools: make(map[string]int, len(c.Pools)),
+		plans:    make(map[string]*Plan, len(c.Plans)),
+		pools:    make(map[string]int, len(c.Pools)),
+		observed: make(map[string]bool),
 	}
 	k.levels()
 	k.poolList()
@@ -35,6 +38,7 @@ func Compile(c *config.Config, names *Names, version uint64) (*Policy, error) {
 	if len(k.problems) > 0 {
 		return nil, errors.Join(k.problems...)
 	}
+	k.p.observing = slices.Sorted(maps.Keys(k.observed))
 	k.intern(names)
 	return k.p, nil
 }
@@ -45,6 +49,7 @@ type compiler struct {
 	p        *Policy
 	plans    map[string]*Plan
 	pools    map[string]int // position in Policy.poolList
+	observed map[string]bool
 	problems []error
 }
 
@@ -99,7 +104,7 @@ func (k *compiler) semantics() {
 			k.problem(at, "level = %q is none of [[levels]]", s.Level)
 		}
 		k.checkWords(at, &s.OverRate, &s.OverInFlight)
-		sem := &Semantic{Name: s.Name, Rule: ownRule(s, at, k.version), position: i}
+		sem := &Semantic{Name: s.Name, Rule: k.ownRule(s, at), position: i}
 		if err := sem.Rule.check(); err != nil {
 			k.problem(at, "semantic %q: %w", s.Name, err)
 		}

@@ -77,7 +77,13 @@ func (k *compiler) rows(p *Plan, t *ruleTable) {
 		p.rows[i] = row
 		for _, s := range k.p.semantics {
 			rule := row[s.position]
-			if checked[rule] || rule == s.Rule || s != k.p.fallback && !route.accepts.has(s.position) {
+			if s != k.p.fallback && !route.accepts.has(s.position) {
+				continue
+			}
+			if rule.Observe {
+				k.observed[rule.ID] = true
+			}
+			if checked[rule] || rule == s.Rule {
 				continue
 			}
 			checked[rule] = true

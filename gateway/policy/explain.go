@@ -37,6 +37,7 @@ type Explanation struct {
 	OverInFlight string `json:"over_in_flight"`
 	OverRate     string `json:"over_rate"`
 	Level        string `json:"level"`
+	Observe      bool   `json:"observe"` // decided and counted, and nothing is held back
 	Pool         string `json:"pool"`
 	Message      string `json:"message"`
 
@@ -80,7 +81,7 @@ func (p *Policy) Explain(q Query) (*Explanation, error) {
 		Flow: flowText(c, r, s, rule, q.Tenant), Rule: rule.ID, At: rule.At,
 		Rate: rule.RateText, Burst: rule.Limit.Burst, Cost: rule.Cost, MaxWait: rule.MaxWait.String(),
 		MaxInFlight: rule.MaxInFlight, OverInFlight: "queue", OverRate: overRateText(rule), Level: rule.Level,
-		Pool: c.Pool, Message: rule.Message,
+		Observe: rule.Observe, Pool: c.Pool, Message: rule.Message,
 		Overrode: make([]RuleRef, 0, len(rule.Overrode)), Overrides: []string{},
 		Plan: c.Plan.Name, CallerRate: c.Plan.callerRateText, Upstream: r.Upstream, Pattern: r.pattern(),
 		Why: whySemantic(reason, r, c, q.Semantic), Sources: rule.Sources, Notes: notes(c, r, q), Version: p.version,

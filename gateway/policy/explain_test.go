@@ -46,6 +46,7 @@ func TestExplainAsJSON(t *testing.T) {
   "over_in_flight": "queue",
   "over_rate": "queue",
   "level": "batch",
+  "observe": false,
   "pool": "vip",
   "message": "Exports run at night.",
   "overrode": [
@@ -80,6 +81,7 @@ func TestExplainAsJSON(t *testing.T) {
     "over_in_flight": "semantic/export",
     "over_rate": "semantic/export",
     "level": "semantic/export",
+    "observe": "semantic/export",
     "message": "paid/reports/export"
   },
   "notes": [],
@@ -103,6 +105,7 @@ rule      paid/reports/export (plans[1].rules[3])
   max_in_flight   16                           from semantic/export
   over_in_flight  queue                        from semantic/export
   level           batch                        from semantic/export
+  observe         no                           from semantic/export
   message         "Exports run at night."      from paid/reports/export
   all flows of acme together: at most 500/s (plan paid)
 overrode  paid/reports/* (plans[1].rules[2])

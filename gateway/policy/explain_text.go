@@ -53,6 +53,10 @@ func (e *Explanation) fields(b *strings.Builder) {
 	if e.MaxInFlight > 0 {
 		inFlight = strconv.Itoa(e.MaxInFlight)
 	}
+	observe := "no"
+	if e.Observe {
+		observe = "yes: nothing is held back"
+	}
 	for _, f := range []struct{ name, value, source string }{
 		{"rate", rate, e.Sources.Rate},
 		{"over_rate", e.OverRate, e.Sources.OverRate},
@@ -61,6 +65,7 @@ func (e *Explanation) fields(b *strings.Builder) {
 		{"max_in_flight", inFlight, e.Sources.MaxInFlight},
 		{"over_in_flight", e.OverInFlight, e.Sources.OverInFlight},
 		{"level", e.Level, e.Sources.Level},
+		{"observe", observe, e.Sources.Observe},
 		{"message", strconv.Quote(e.Message), e.Sources.Message},
 	} {
 		fmt.Fprintf(b, "  %-15s %-28s from %s\n", f.name, f.value, f.source)

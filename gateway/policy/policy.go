@@ -20,6 +20,8 @@ type Policy struct {
 	callers    map[string]*Caller // by id
 	keys       map[uint64]*key    // by the first 8 bytes of the hash
 	anonymous  *Caller
+	observeAll bool        // server.mode = "observe"
+	observing  []string    // ids of rules that observe, in order
 	semantics  []*Semantic // by position
 	byTag      map[string]*Semantic
 	fallback   *Semantic // "default"
@@ -106,6 +108,7 @@ type Sources struct {
 	OverInFlight string `json:"over_in_flight"`
 	OverRate     string `json:"over_rate"`
 	Level        string `json:"level"`
+	Observe      string `json:"observe"` // "server.mode" where the whole gateway observes
 	Message      string `json:"message"`
 }
 
@@ -132,7 +135,10 @@ func (p *Policy) Pools() []Pool { return slices.Clone(p.poolList) }
 
 // Setup is what the scheduler is made of. A pool with seats = "auto" has its Seats at 0.
 func (p *Policy) Setup() scheduler.Setup {
-	setup := scheduler.Setup{MaxFlows: p.limits.MaxFlows, MaxTenants: p.limits.MaxTenants}
+	setup := scheduler.Setup{
+		MaxFlows: p.limits.MaxFlows, MaxTenants: p.limits.MaxTenants,
+		Observe: p.observeAll || len(p.observing) > 0,
+	}
 	for _, l := range p.levels {
 		setup.Levels = append(setup.Levels, scheduler.LevelSetup(l))
 	}
@@ -145,6 +151,16 @@ func (p *Policy) Setup() scheduler.Setup {
 		})
 	}
 	return setup
+}
+
+// Observing returns the ids of the rules that a request can meet and that observe, in the order of the
+// alphabet; "*" alone where server.mode makes all of them observe. A rule for any semantic is among them
+// when it observes for one of them.
+func (p *Policy) Observing() []string {
+	if p.observeAll {
+		return []string{"*"}
+	}
+	return slices.Clone(p.observing)
 }
 
 // Callers returns all callers in the order of the file.

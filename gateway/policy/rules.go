@@ -85,15 +85,25 @@ func complete(id string, e ruleEntry, own *Rule, version uint64) *Rule {
 	if e.Level != nil {
 		r.Level, r.Sources.Level = *e.Level, id
 	}
+	if e.Observe != nil && own.Sources.Observe != observedByMode {
+		r.Observe, r.Sources.Observe = *e.Observe, id
+	}
 	if e.Message != nil {
 		r.Message, r.Sources.Message = *e.Message, id
 	}
 	return &r
 }
 
+// observedByMode is the source of Observe where the whole gateway observes, whatever the rules say.
+const observedByMode = "server.mode"
+
 // ownRule is the rule that a semantic itself is.
-func ownRule(s config.Semantic, at string, version uint64) *Rule {
+func (k *compiler) ownRule(s config.Semantic, at string) *Rule {
 	id := "semantic/" + s.Name
+	observe, observeFrom := s.Observe, id
+	if k.p.observeAll {
+		observe, observeFrom = true, observedByMode
+	}
 	return &Rule{
 		Rule: scheduler.Rule{
 			Limit:          limitOf(s.Rate, s.Burst),
@@ -103,10 +113,12 @@ func ownRule(s config.Semantic, at string, version uint64) *Rule {
 			MaxInFlight:    s.MaxInFlight,
 			RejectInFlight: s.OverInFlight == "reject",
 			Level:          s.Level,
+			Observe:        observe,
 		},
-		ID: id, RateText: rateText(s.Rate), Message: s.Message, At: at, Version: version,
+		ID: id, RateText: rateText(s.Rate), Message: s.Message, At: at, Version: k.version,
 		Sources: Sources{
-			Rate: id, Cost: id, MaxWait: id, MaxInFlight: id, OverInFlight: id, OverRate: id, Level: id, Message: id,
+			Rate: id, Cost: id, MaxWait: id, MaxInFlight: id, OverInFlight: id, OverRate: id, Level: id,
+			Observe: observeFrom, Message: id,
 		},
 	}
 }

@@ -109,34 +109,34 @@ func TestRoutesShareTheRulesThatNameNoRoute(t *testing.T) {
 
 func TestFieldsLeftOutComeFromTheSemantic(t *testing.T) {
 	c := exampleConfig()
-	c.Semantics[1].Burst, c.Semantics[1].Message = 40, "later"
+	c.Semantics[1].Burst, c.Semantics[1].Message, c.Semantics[1].Observe = 40, "later", true
 	c.Plans[1].Rules = []config.Rule{
 		// Less specific, and so never asked for a field.
 		{Rate: new(rate("9/s")), Burst: new(int64(90)), MaxWait: new(config.Duration{Duration: time.Hour}), Level: new("standard")},
 		{Semantic: "export", Cost: new(int64(3)), OverRate: new("pace")},
-		{Route: "reports", Semantic: "export", Rate: new(rate("5/60s")), OverInFlight: new("reject"), MaxInFlight: new(0), Message: new(""), Level: new("realtime")},
+		{Route: "reports", Semantic: "export", Rate: new(rate("5/60s")), OverInFlight: new("reject"), MaxInFlight: new(0), Message: new(""), Level: new("realtime"), Observe: new(false)},
 	}
 	p := mustCompile(t, c)
 	acme, export := p.Caller("acme"), p.Semantic("export")
 
 	rule := p.Choose(acme, p.Route("mixed"), export)
 	if rule.Limit != limitOf(rate("20/s"), 40) || rule.Cost != 3 || rule.OverRate != scheduler.OverPace ||
-		rule.MaxWait != time.Minute || rule.MaxInFlight != 16 || rule.RejectInFlight || rule.Level != "batch" || rule.Message != "later" {
+		rule.MaxWait != time.Minute || rule.MaxInFlight != 16 || rule.RejectInFlight || rule.Level != "batch" || rule.Message != "later" || !rule.Observe {
 		t.Errorf("paid/*/export: %+v", rule)
 	}
 	own, it := "semantic/export", "paid/*/export"
-	if want := (Sources{own, it, own, own, own, it, own, own}); rule.Sources != want {
+	if want := (Sources{own, it, own, own, own, it, own, own, own}); rule.Sources != want {
 		t.Errorf("paid/*/export: sources %+v, want %+v", rule.Sources, want)
 	}
 
 	// A rate without a burst is a window, whatever the semantic's burst; 0 and "" are values.
 	rule = p.Choose(acme, p.Route("reports"), export)
 	if rule.Limit != limitOf(rate("5/60s"), 0) || rule.RateText != "5/60s" || rule.Cost != 1 || rule.OverRate != scheduler.OverQueue ||
-		rule.MaxWait != time.Minute || rule.MaxInFlight != 0 || !rule.RejectInFlight || rule.Level != "realtime" || rule.Message != "" {
+		rule.MaxWait != time.Minute || rule.MaxInFlight != 0 || !rule.RejectInFlight || rule.Level != "realtime" || rule.Message != "" || rule.Observe {
 		t.Errorf("paid/reports/export: %+v", rule)
 	}
 	it = "paid/reports/export"
-	if want := (Sources{it, own, own, it, it, own, it, it}); rule.Sources != want {
+	if want := (Sources{it, own, own, it, it, own, it, it, it}); rule.Sources != want {
 		t.Errorf("paid/reports/export: sources %+v, want %+v", rule.Sources, want)
 	}
 
