@@ -13,9 +13,9 @@ const maxVolume = 4e18
 
 // Limit is a rate: N of cost in any Per; with Burst above 0 a token bucket of that depth, refilled at N/Per.
 type Limit struct {
-	N     int64         // cost, at least 1
-	Per   time.Duration // above 0, at most an hour
-	Burst int64         // cost; 0: a sliding window
+	N     int64         `json:"n"`               // cost, at least 1
+	Per   time.Duration `json:"per"`             // above 0, at most an hour
+	Burst int64         `json:"burst,omitempty"` // cost; 0: a sliding window
 }
 
 // Valid reports what makes the limit unusable, with what is allowed and a remedy. All other methods and the Meter expect

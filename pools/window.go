@@ -14,13 +14,16 @@ func (l Limit) stamp(at int64) int64 {
 	if l.N <= exactUpTo {
 		return at
 	}
-	cell := (int64(l.Per)-1)/cells + 1
+	cell := l.cell()
 	rest := at % cell
 	if rest > 0 {
 		return at + cell - rest
 	}
 	return at - rest // moments before the origin are negative, and so is their rest
 }
+
+// cell is the length of a cell in ns.
+func (l Limit) cell() int64 { return (int64(l.Per)-1)/cells + 1 }
 
 // payment is cost paid under one stamp, in ns since the meter's origin.
 type payment struct{ stamp, cost int64 }
