@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io"
 	"net"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -62,17 +63,25 @@ type Options struct {
 type Console struct {
 	options Options
 	guard   guard
+	bodies  bodyMemory
 	cache   cache
 	page    *template.Template
 	server  *fasthttp.Server
 	tokens  atomic.Pointer[[]token]
 }
 
+// maxConnections lets a thousand clients write at once, with place for those who look. A connection that
+// has no token costs 40 KiB at most: the header's buffer, the answer's, what is read ahead of a body, and a
+// stack; all of them 80 MiB. The bodies of those that have one share maxBodies, and decoding holds at
+// most twice that beside it: 100 MiB.
+const maxConnections = 2048
+
 // New makes a console. It starts nothing.
 func New(o Options) *Console {
 	c := &Console{
 		options: o,
 		guard:   newGuard(o.Listen),
+		bodies:  bodyMemory{free: maxBodies},
 		cache:   cache{source: o.Snapshot},
 		page:    dashboards.Page(pageFuncs),
 	}
@@ -85,13 +94,17 @@ func New(o Options) *Console {
 		NoDefaultServerHeader: true,
 		// Nothing here is cached, so nothing needs a date; the library would tell it by a goroutine
 		// that never ends.
-		NoDefaultDate:      true,
-		ReadTimeout:        10 * time.Second,
-		WriteTimeout:       30 * time.Second, // of an answer that is complete: a profile's recording is not in it
-		IdleTimeout:        75 * time.Second,
-		ReadBufferSize:     16 << 10, // of the header
-		MaxRequestBodySize: 1 << 20,
-		Concurrency:        256,
+		NoDefaultDate:  true,
+		ReadTimeout:    10 * time.Second,
+		WriteTimeout:   30 * time.Second, // of an answer that is complete: a profile's recording is not in it
+		IdleTimeout:    75 * time.Second,
+		ReadBufferSize: 16 << 10, // of the header
+		// A body is read when the guard has let its request in, and not by the library, which would
+		// have all of it in memory by then. It reads at most 8 KiB ahead.
+		StreamRequestBody:            true,
+		DisablePreParseMultipartForm: true,
+		MaxRequestBodySize:           maxConfigBody,
+		Concurrency:                  maxConnections,
 	}
 	return c
 }
@@ -117,16 +130,13 @@ func (c *Console) Shutdown() error {
 
 // Handler answers one request.
 func (c *Console) Handler(ctx *fasthttp.RequestCtx) {
+	defer c.recovered(ctx)
 	secure(ctx)
-	path := string(ctx.Path())
-	// The probes come from load balancers and orchestrators, which know neither our name nor a
-	// token; they learn nothing but yes or no.
-	switch {
-	case path == "/healthz" && readOnly(ctx):
-		text(ctx, fasthttp.StatusOK, "ok\n")
-		return
-	case path == "/readyz" && readOnly(ctx):
-		c.readyz(ctx)
+	e, found, allow := find(string(ctx.Method()), string(ctx.Path()))
+	if found && e.open() {
+		if err := e.serve(c, ctx, visitor{}); err != nil {
+			c.refuse(ctx, err)
+		}
 		return
 	}
 	who, refused := c.admit(ctx)
@@ -134,17 +144,21 @@ func (c *Console) Handler(ctx *fasthttp.RequestCtx) {
 		refused.write(ctx)
 		return
 	}
-	serve := c.find(path)
 	switch {
-	case !readOnly(ctx) && !writableType(ctx.Request.Header.ContentType()):
+	case !readOnly(ctx) && !mayWrite(ctx):
 		problemType.write(ctx)
-	case serve == nil:
+	case len(allow) == 0:
 		problemNotFound.write(ctx)
-	case !readOnly(ctx):
-		ctx.Response.Header.Set("Allow", "GET, HEAD")
-		problemMethod.write(ctx)
+	case !found:
+		methods := strings.Join(allow, ", ")
+		ctx.Response.Header.Set("Allow", methods)
+		problemMethod(string(ctx.Method()), methods).write(ctx)
+	case who.role < e.role:
+		problemRole(e, who).write(ctx)
 	default:
-		serve(ctx, who)
+		if err := e.serve(c, ctx, who); err != nil {
+			c.refuse(ctx, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -27,11 +28,17 @@ type desk struct {
 	snapshot *Snapshot
 	ready    bool
 	logged   *observer.ObservedLogs
+	control  *files
+
+	explainQuery  ExplainQuery
+	flowsQuery    FlowsQuery
+	refusalsQuery RefusalsQuery
+	queueLimit    int
 }
 
 func newDesk(listen string, tokens ...config.Token) *desk {
 	core, logged := observer.New(zapcore.DebugLevel)
-	d := &desk{snapshot: &Snapshot{Version: "v1"}, ready: true, logged: logged}
+	d := &desk{snapshot: &Snapshot{Version: "v1"}, ready: true, logged: logged, control: newFiles()}
 	d.Console = New(Options{
 		Tokens:  tokens,
 		Listen:  listen,
@@ -43,6 +50,31 @@ func newDesk(listen string, tokens ...config.Token) *desk {
 		Ready:        func() (bool, string) { return d.ready, "draining" },
 		WriteMetrics: func(w io.Writer) { fmt.Fprint(w, "tidegate_flows 3\n") },
 		Log:          zap.New(core),
+		Explain: func(q ExplainQuery) (any, error) {
+			d.explainQuery = q
+			if q.Caller == "nobody" {
+				return nil, errors.New(`there is no caller "nobody"`)
+			}
+			return map[string]any{"caller": q.Caller, "rule": "free/*/chat", "overrides": []string{}}, nil
+		},
+		Flows: func(q FlowsQuery) (FlowsPage, error) {
+			d.flowsQuery = q
+			if q.Cursor == "old" {
+				return FlowsPage{}, errors.New("cursor = \"old\": the list has changed; begin again without one")
+			}
+			s := busy()
+			return FlowsPage{Time: s.Time, Total: s.FlowsTotal, Flows: s.Flows, Next: "c2"}, nil
+		},
+		Refusals: func(q RefusalsQuery) []RefusalView {
+			d.refusalsQuery = q
+			return busy().Refusals
+		},
+		Queue: func(limit int) *QueueView {
+			d.queueLimit = limit
+			return queued()
+		},
+		Control: d.control,
+		Redact:  redact,
 	})
 	return d
 }
@@ -157,7 +189,8 @@ func TestPathsOnALoopbackListenerWithoutTokens(t *testing.T) {
 		{"/debug/pprof/profile?seconds=-1", "400 bad_request", ""},
 		{"/debug/pprof/trace?seconds=99999999999999999999", "400 bad_request", ""},
 		{"/nothing", "404 not_found", "application/problem+json"},
-		{"/api/v1/config", "404 not_found", ""},
+		{"/api/v1/confi", "404 not_found", ""},
+		{"/debug/pprofx", "404 not_found", ""},
 		{"/api/v1/snapshot/", "404 not_found", ""},
 	} {
 		answer := d.ask(request{path: c.path})
@@ -216,11 +249,12 @@ func TestWritesNeedATypeThatNoFormCanSend(t *testing.T) {
 		{"POST", "/", "application/x-www-form-urlencoded", "415 unsupported_media_type"},
 		{"POST", "/", "text/plain; application/json", "415 unsupported_media_type"},
 		{"DELETE", "/nothing", "", "415 unsupported_media_type"},
+		{"POST", "/api/v1/reload", "multipart/form-data; boundary=application/json", "415 unsupported_media_type"},
 		{"OPTIONS", "/", "", "415 unsupported_media_type"},
 		{"POST", "/", "application/json", "405 method_not_allowed"},
 		{"PUT", "/api/v1/snapshot", "Application/TOML ; charset=utf-8", "405 method_not_allowed"},
-		{"PUT", "/healthz", "application/json", "404 not_found"},
-		{"PUT", "/api/v1/config", "application/toml", "404 not_found"},
+		{"PUT", "/healthz", "application/json", "405 method_not_allowed"},
+		{"PUT", "/nothing", "application/toml", "404 not_found"},
 	} {
 		r := request{method: c.method, path: c.path, body: "{}"}
 		if c.contentType != "" {

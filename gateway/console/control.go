@@ -10,7 +10,8 @@ import (
 // after another. An error is a *Failure where the caller can do something about it, and anything else
 // is a fault of ours.
 type Control interface {
-	// Text is the config file in force, as its owner wrote it, with its entity tag.
+	// Text is the config file in force, as its owner wrote it, with its entity tag: a strong one, in its
+	// double quotes. The text is never changed.
 	Text() (text []byte, etag string)
 	// Version is a version that is kept, and its entity tag; a *Failure with CodeVersionUnknown.
 	Version(number int) (v config.Version, etag string, err error)
@@ -18,7 +19,7 @@ type Control interface {
 	Versions() []config.Version
 
 	// Put makes text the config file and brings it into force. ifMatch is the request's If-Match, and
-	// must match the entity tag of what is in force.
+	// must match the entity tag of what is in force, as MatchTag says. The text is given away.
 	Put(c Change, ifMatch string, text []byte) (*Changed, error)
 	// Rollback brings the file's text of a kept version back. An empty ifMatch asks for no match.
 	Rollback(c Change, ifMatch string, number int) (*Changed, error)

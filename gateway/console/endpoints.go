@@ -1,116 +1,99 @@
 package console
 
 import (
-	"bytes"
-	"errors"
+	"slices"
 	"strings"
 
 	"github.com/valyala/fasthttp"
-	"github.com/valyala/fasthttp/pprofhandler"
-	"go.uber.org/zap"
-
-	"tidegate/dashboards"
 )
 
-// endpoint answers a GET or HEAD that the guard has let in.
-type endpoint func(ctx *fasthttp.RequestCtx, who visitor)
-
-// find is the endpoint at a path, or nil.
-func (c *Console) find(path string) endpoint {
-	switch path {
-	case "/":
-		return c.showPage
-	case "/style.css":
-		return showStyle
-	case "/metrics":
-		return c.metrics
-	case "/api/v1/snapshot":
-		return c.snapshot
-	}
-	if path == "/debug/pprof" || strings.HasPrefix(path, "/debug/pprof/") {
-		return profile
-	}
-	return nil
+// endpoint answers one method at one path. A GET answers HEAD too.
+type endpoint struct {
+	method string
+	path   string
+	role   role
+	// serve answers, or says as an error why not: a *problem, a *Failure, or a fault of ours.
+	serve func(c *Console, ctx *fasthttp.RequestCtx, who visitor) error
 }
 
-func text(ctx *fasthttp.RequestCtx, status int, body string) {
-	ctx.SetStatusCode(status)
-	ctx.SetContentType("text/plain; charset=utf-8")
-	ctx.SetBodyString(body)
+const (
+	get    = fasthttp.MethodGet
+	put    = fasthttp.MethodPut
+	post   = fasthttp.MethodPost
+	remove = fasthttp.MethodDelete
+)
+
+// profiles is the one path that stands for all below it.
+const profiles = "/debug/pprof/"
+
+// endpoints is all that this listener answers.
+var endpoints = []endpoint{
+	{get, "/", roleViewer, (*Console).showPage},
+	{get, "/style.css", roleViewer, showStyle},
+	{get, "/healthz", roleViewer, healthz},
+	{get, "/readyz", roleViewer, (*Console).readyz},
+	{get, "/metrics", roleViewer, (*Console).metrics},
+	{get, profiles, roleOperator, profile},
+	{get, "/api/v1/snapshot", roleViewer, (*Console).snapshot},
+	{get, "/api/v1/explain", roleViewer, (*Console).explain},
+	{get, "/api/v1/flows", roleViewer, (*Console).flows},
+	{get, "/api/v1/refusals", roleViewer, (*Console).refusals},
+	{get, "/api/v1/queue", roleViewer, (*Console).queue},
+	{get, "/api/v1/config", roleViewer, (*Console).configText},
+	{put, "/api/v1/config", roleOwner, (*Console).putConfig},
+	{get, "/api/v1/config/versions", roleViewer, (*Console).versions},
+	{post, "/api/v1/config/rollback", roleOwner, (*Console).rollback},
+	{post, "/api/v1/reload", roleOperator, (*Console).reload},
+	{get, "/api/v1/overrides", roleViewer, (*Console).overrides},
+	{post, "/api/v1/overrides", roleOperator, (*Console).setOverride},
+	{remove, "/api/v1/overrides", roleOperator, (*Console).dropOverride},
 }
 
-func (c *Console) readyz(ctx *fasthttp.RequestCtx) {
-	ok, why := c.options.Ready()
-	if !ok {
-		text(ctx, fasthttp.StatusServiceUnavailable, "not ready: "+why+"\n")
-		return
+// byPath has the endpoints of each path.
+var byPath = func() map[string][]endpoint {
+	m := map[string][]endpoint{}
+	for _, e := range endpoints {
+		m[e.path] = append(m[e.path], e)
 	}
-	text(ctx, fasthttp.StatusOK, "ready\n")
-}
+	return m
+}()
 
-func (c *Console) metrics(ctx *fasthttp.RequestCtx, _ visitor) {
-	ctx.SetContentType("text/plain; version=0.0.4; charset=utf-8")
-	c.options.WriteMetrics(ctx)
-}
-
-func (c *Console) snapshot(ctx *fasthttp.RequestCtx, _ visitor) {
-	_, encoded, err := c.cache.current()
-	if err != nil {
-		c.failed(ctx, err)
-		return
+// find is the endpoint for a request, and what all may be done at its path: nothing when the path is
+// unknown.
+func find(method, path string) (e endpoint, found bool, allow []string) {
+	if strings.HasPrefix(path+"/", profiles) {
+		path = profiles
 	}
-	ctx.SetContentType("application/json")
-	ctx.Response.SetBodyRaw(encoded)
-}
-
-func (c *Console) showPage(ctx *fasthttp.RequestCtx, _ visitor) {
-	snapshot, _, err := c.cache.current()
-	if err != nil {
-		c.failed(ctx, err)
-		return
+	if method == fasthttp.MethodHead {
+		method = get
 	}
-	var body bytes.Buffer
-	view := pageView{Snapshot: snapshot, Gateway: c.options.Gateway, Paused: ctx.QueryArgs().Has("pause")}
-	if err := c.page.Execute(&body, view); err != nil {
-		c.failed(ctx, err)
-		return
-	}
-	ctx.SetContentType("text/html; charset=utf-8")
-	ctx.Response.SetBodyRaw(body.Bytes())
-}
-
-func (c *Console) failed(ctx *fasthttp.RequestCtx, err error) {
-	if errors.Is(err, errNoSnapshot) {
-		ctx.Response.Header.Set("Retry-After", "1")
-		problemNoSnapshot.write(ctx)
-		return
-	}
-	c.options.Log.Error("console_failed", zap.Error(err))
-	problemInternal.write(ctx)
-}
-
-func showStyle(ctx *fasthttp.RequestCtx, _ visitor) {
-	ctx.SetContentType("text/css; charset=utf-8")
-	ctx.Response.SetBodyRaw(dashboards.Style())
-}
-
-// maxProfileSeconds bounds a profile or trace: the server cannot tell that its reader has left.
-const maxProfileSeconds = 120
-
-func profile(ctx *fasthttp.RequestCtx, who visitor) {
-	if who.role == roleViewer {
-		problemRole.write(ctx)
-		return
-	}
-	if args := ctx.QueryArgs(); args.Has("seconds") {
-		if n, err := args.GetUint("seconds"); err != nil || n > maxProfileSeconds {
-			problemSeconds.write(ctx)
-			return
+	for _, at := range byPath[path] {
+		if at.method == method {
+			e, found = at, true
+		}
+		allow = append(allow, at.method)
+		if at.method == get {
+			allow = append(allow, fasthttp.MethodHead)
 		}
 	}
-	if string(ctx.Path()) == "/debug/pprof" {
-		ctx.Redirect("/debug/pprof/", fasthttp.StatusFound)
-		return
+	return e, found, allow
+}
+
+// open says whether an endpoint answers whoever asks. The probes come from load balancers and
+// orchestrators, which know neither our name nor a token; they learn nothing but yes or no.
+func (e endpoint) open() bool { return e.path == "/healthz" || e.path == "/readyz" }
+
+// directory names all paths, and what can be done there where it is more than looking.
+func directory() string {
+	var names []string
+	for _, e := range endpoints {
+		name := e.path
+		if _, _, allow := find(get, e.path); !slices.Equal(allow, []string{get, fasthttp.MethodHead}) {
+			name += " (" + strings.Join(allow, ", ") + ")"
+		}
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
 	}
-	pprofhandler.PprofHandler(ctx)
+	return strings.Join(names, ", ")
 }

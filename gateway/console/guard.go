@@ -119,13 +119,32 @@ func fromElsewhere(ctx *fasthttp.RequestCtx) bool {
 	return false
 }
 
-// writableType says whether a write has a content type that a web page cannot send without asking
-// first: a plain form has none of these.
-func writableType(contentType []byte) bool {
-	media, _, _ := strings.Cut(string(contentType), ";")
-	switch strings.ToLower(strings.TrimSpace(media)) {
-	case "application/json", "application/toml":
+// mayWrite says whether a write is one that a web page cannot send without asking first: it has a
+// content type that no plain form has. One without a body needs none if no browser sends it. A form
+// always has a type, so only a script could send that, and then its browser says where it comes from.
+func mayWrite(ctx *fasthttp.RequestCtx) bool {
+	switch mediaType(ctx) {
+	case typeJSON, typeTOML:
 		return true
+	case "":
+		return !hasBody(ctx) && !fromBrowser(ctx)
 	}
 	return false
+}
+
+// fromBrowser says whether the request has a header that browsers, and hardly anybody else, set.
+func fromBrowser(ctx *fasthttp.RequestCtx) bool {
+	h := &ctx.Request.Header
+	for _, name := range []string{"Origin", "Referer", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Cookie"} {
+		if len(h.PeekAll(name)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// mediaType is the request's content type, in lower case and without parameters.
+func mediaType(ctx *fasthttp.RequestCtx) string {
+	media, _, _ := strings.Cut(string(ctx.Request.Header.ContentType()), ";")
+	return strings.ToLower(strings.TrimSpace(media))
 }

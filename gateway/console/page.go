@@ -11,8 +11,9 @@ import (
 // pageView is what the page's template sees.
 type pageView struct {
 	*Snapshot
-	Gateway string
-	Paused  bool // does not refresh itself
+	Gateway   string
+	Paused    bool // does not refresh itself
+	Overrides []OverrideView
 }
 
 // Quiet says that the gateway has seen no traffic yet, so that the page can say what to do first.

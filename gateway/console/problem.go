@@ -2,28 +2,34 @@ package console
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/valyala/fasthttp"
 )
 
 // problem is a refusal of this listener, application/problem+json as on the data plane.
 type problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	Detail string `json:"detail"`
-	Code   string `json:"code"`
+	Type     string          `json:"type"`
+	Title    string          `json:"title"`
+	Status   int             `json:"status"`
+	Detail   string          `json:"detail"`
+	Code     string          `json:"code"`
+	Problems []configProblem `json:"problems,omitempty"` // of a config that was sent
+	etag     string          // of what is in force, for the header
 }
 
 func newProblem(status int, code, title, detail string) *problem {
 	return &problem{Type: "urn:tidegate:problem:" + code, Title: title, Status: status, Detail: detail, Code: code}
 }
 
+func (p *problem) Error() string { return p.Code + ": " + p.Detail }
+
 var (
 	problemMalformed = newProblem(400, "bad_request", "Bad request",
-		"This is not an HTTP request that can be read, or its header is over 16 KiB or its body over 1 MiB.")
-	problemSeconds = newProblem(400, "bad_request", "Bad request",
-		"seconds must be a whole number from 0 to 120: a profile is not stopped when its reader leaves.")
+		"This is not an HTTP request that can be read, or its header is over 16 KiB.")
+	problemBodyBroken = newProblem(400, "bad_request", "Bad request", "The body could not be read to its end.")
+	problemIfMatch    = newProblem(400, "bad_request", "Bad request",
+		`If-Match must be * or a list of entity tags in double quotes, as ETag gives them: "9f86d081".`)
 	problemNoToken = newProblem(401, "token_missing", "A token is needed",
 		"Send Authorization: Bearer TOKEN, with a token whose sha256 is listed in admin.tokens.")
 	problemBadToken = newProblem(401, "token_unknown", "The token is not known",
@@ -35,14 +41,19 @@ var (
 		"The Host header must be localhost, a loopback address, the host in admin.listen, or the address that was connected to.")
 	problemCrossSite = newProblem(403, "cross_site", "The request comes from another site",
 		"Other web pages may neither read nor drive this listener. Open its address directly.")
-	problemRole = newProblem(403, "role_insufficient", "The token's role does not allow this",
-		"Profiles show what is in memory: they need the role operator or owner.")
-	problemNotFound = newProblem(404, "not_found", "Nothing is here",
-		"There is /, /healthz, /readyz, /metrics, /api/v1/snapshot and /debug/pprof/.")
-	problemMethod = newProblem(405, "method_not_allowed", "Nothing can be written here",
-		"Only GET and HEAD are answered here.")
+	problemNotFound = newProblem(404, "not_found", "Nothing is here", "There is "+directory()+".")
+	problemBodySlow = newProblem(408, "body_slow", "The body took too long",
+		fmt.Sprintf("The body must be here within %v.", bodyTimeout))
 	problemType = newProblem(415, "unsupported_media_type", "The content type is not taken",
-		"A write must have Content-Type: application/json or application/toml, which no form of a web page can send.")
+		"A write must have Content-Type: application/json or application/toml, which no form of a web page can send. "+
+			"Only one without a body, and not from a browser, needs none.")
+	problemJSONOnly = newProblem(415, "unsupported_media_type", "The content type is not taken",
+		"Here the body must be JSON, with Content-Type: application/json.")
+	problemCoding = newProblem(415, "unsupported_media_type", "The content coding is not taken",
+		"Send the body as it is, without Content-Encoding.")
+	problemUnconditional = newProblem(428, "precondition_required", "The write must be conditional",
+		"Send If-Match with the ETag that came with the config that this one was made from. "+
+			"It keeps two who edit at once from undoing each other's change.")
 	problemLockedOut = newProblem(429, "too_many_attempts", "Too many wrong tokens",
 		"Too many wrong tokens came from this address. Try again after the time in Retry-After.")
 	problemInternal = newProblem(500, "internal", "Internal error",
@@ -51,10 +62,36 @@ var (
 		"The gateway is starting. Try again in a second.")
 )
 
+func badRequest(format string, args ...any) *problem {
+	return newProblem(400, "bad_request", "Bad request", fmt.Sprintf(format, args...))
+}
+
+func problemMethod(method, allow string) *problem {
+	return newProblem(405, "method_not_allowed", "The method is not allowed here",
+		fmt.Sprintf("%s is not answered here; there is %s.", method, allow))
+}
+
+func tooLarge(limit int) *problem {
+	return newProblem(413, "body_too_large", "The body is too large",
+		fmt.Sprintf("At most %d bytes are taken here.", limit))
+}
+
+func problemRole(e endpoint, who visitor) *problem {
+	needed := e.role.String()
+	if e.role < roleOwner {
+		needed += " or " + roleOwner.String()
+	}
+	return newProblem(403, "role_insufficient", "The token's role does not allow this",
+		fmt.Sprintf("%s %s needs the role %s; the token %q has the role %s.", e.method, e.path, needed, who.name, who.role))
+}
+
 func (p *problem) write(ctx *fasthttp.RequestCtx) {
 	body, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // strings and a number always encode
+		panic(err) // strings and numbers always encode
+	}
+	if p.etag != "" {
+		ctx.Response.Header.Set("ETag", p.etag)
 	}
 	ctx.SetStatusCode(p.Status)
 	ctx.SetContentType("application/problem+json")

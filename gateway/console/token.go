@@ -27,6 +27,8 @@ const (
 	roleOwner                // changes the configuration
 )
 
+func (r role) String() string { return [...]string{"viewer", "operator", "owner"}[r] }
+
 // visitor is whom the guard let in.
 type visitor struct {
 	name string // empty: no token was needed

@@ -1,0 +1,98 @@
+package console
+
+import (
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"tidegate/gateway/config"
+)
+
+func (c *Console) overrides(ctx *fasthttp.RequestCtx, _ visitor) error {
+	if _, err := readParams(ctx); err != nil {
+		return err
+	}
+	kept := c.options.Control.Overrides()
+	return answer(ctx, head(kept, len(kept)))
+}
+
+// setOverride makes an override; whether its name and value fit is for the configuration to say.
+func (c *Console) setOverride(ctx *fasthttp.RequestCtx, who visitor) error {
+	w, err := c.readWrite(ctx, shape{members: []string{"name", "value", "until", "for"}, limit: maxBody})
+	defer w.release()
+	if err != nil {
+		return err
+	}
+	change, err := w.change(ctx, who)
+	if err != nil {
+		return err
+	}
+	o := config.Override{Actor: change.Actor, Reason: change.Reason, Made: time.Now().UTC()}
+	if o.Name, err = w.fields.text("name"); err != nil {
+		return err
+	}
+	if o.Value, err = w.fields.plain("value"); err != nil {
+		return err
+	}
+	if o.Name == "" || w.fields["value"] == nil {
+		return badRequest("name and value must be given.")
+	}
+	if o.Until, err = w.fields.end(o.Made); err != nil {
+		return err
+	}
+	return changed(ctx)(c.options.Control.SetOverride(change, o))
+}
+
+// end is when an override ends, by "until" or "for"; nil: when somebody ends it.
+func (f fields) end(now time.Time) (*time.Time, error) {
+	until, err := f.text("until")
+	if err != nil {
+		return nil, err
+	}
+	span, err := f.text("for")
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case f["until"] != nil && f["for"] != nil:
+		return nil, badRequest("Give until or for, not both.")
+	case f["until"] != nil:
+		end, err := time.Parse(time.RFC3339, until)
+		if err != nil {
+			return nil, badRequest("until = %q must be a time like 2006-01-02T15:04:05Z.", until)
+		}
+		if !end.After(now) {
+			return nil, badRequest("until = %q is over; it is %s.", until, now.Format(time.RFC3339))
+		}
+		return &end, nil
+	case f["for"] != nil:
+		var d config.Duration
+		if err := d.UnmarshalText([]byte(span)); err != nil {
+			return nil, badRequest("for = %q: %v.", span, err)
+		}
+		if d.Duration == 0 {
+			return nil, badRequest("for = %q must be longer than nothing.", span)
+		}
+		end := now.Add(d.Duration)
+		return &end, nil
+	}
+	return nil, nil
+}
+
+// dropOverride ends an override. Its name is in the query: names hold slashes, and a path would need
+// them escaped in a way that proxies undo.
+func (c *Console) dropOverride(ctx *fasthttp.RequestCtx, who visitor) error {
+	w, err := c.readWrite(ctx, shape{params: []string{"name"}})
+	defer w.release()
+	if err != nil {
+		return err
+	}
+	if w.params["name"] == "" {
+		return badRequest("name must be given in the query, e.g. ?name=callers.acme.pool.")
+	}
+	change, err := w.change(ctx, who)
+	if err != nil {
+		return err
+	}
+	return changed(ctx)(c.options.Control.DropOverride(change, w.params["name"]))
+}
