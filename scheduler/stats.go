@@ -10,6 +10,7 @@ type Stats struct {
 	FlowsTotal int
 	SeatTimes  map[int32]time.Duration // by semantic, where any has settled
 	Shadow     *Stats                  // as it would be with everything enforced; nil while nothing observes
+	Unheard    uint64                  // would-be decisions that Judged lost, in all; see Judged
 }
 
 // PoolStats is one pool now.
@@ -113,6 +114,10 @@ func (c *Core) Stats(now time.Time, flows int) *Stats {
 			Used: f.meter.Used(c.now), InFlight: f.inFlight, Waiting: f.waiting, Unpaid: f.unpaid,
 			Surging: f.surging, SeatTime: seconds(mean),
 		})
+	}
+	st.Unheard = c.judged.lost
+	if c.shadow != nil {
+		st.Shadow = c.shadow.stats()
 	}
 	return st
 }
