@@ -13,7 +13,7 @@ type filled struct {
 
 func (f *Flow) filled() filled {
 	p := f.place.pool
-	was := filled{items: p.waiting, bytes: p.waitingBytes}
+	was := filled{items: p.waiting - p.observed, bytes: p.waitingBytes - p.observedBytes}
 	if h := p.holds[f.caller.id]; h != nil {
 		was.own, was.ownBytes = h.items, h.bytes
 	}
@@ -33,8 +33,8 @@ func (c *Core) room(f *Flow, b Band, bytes int64, was filled) (victim *Item, ok 
 		h.items > 0 && h.bytes+bytes > was.ownBytes && float64(h.bytes+bytes) > set.MaxFlowShare*float64(set.MaxWaitingBytes)) {
 		return c.ownVictim(f, b)
 	}
-	if p.pool.waiting+1 > max(set.MaxWaiting, was.items) ||
-		p.pool.waiting > 0 && p.pool.waitingBytes+bytes > max(set.MaxWaitingBytes, was.bytes) {
+	items, held := p.pool.waiting-p.pool.observed, p.pool.waitingBytes-p.pool.observedBytes
+	if items+1 > max(set.MaxWaiting, was.items) || items > 0 && held+bytes > max(set.MaxWaitingBytes, was.bytes) {
 		return c.victim(f, b)
 	}
 	return nil, true

@@ -28,6 +28,9 @@ type Core struct {
 	drained bool    // nobody may wait any more
 	arrives *Item   // under way; its verdict needs no handing out
 	dirty   []*pool // something may have become dispatchable
+
+	shadow *shadow // plays what enforcing would do; nil while nothing observes
+	judged judged
 }
 
 // NewCore makes a core whose time begins at now.
@@ -68,6 +71,7 @@ func (c *Core) Apply(now time.Time, s Setup) {
 	for _, p := range c.pools {
 		p.breathe()
 	}
+	c.observe(s)
 }
 
 func (p *pool) applyLevels(ns int64, setup []LevelSetup) {
@@ -107,6 +111,17 @@ func (c *Core) pool(name string) *pool {
 // means that it will be handed out by Decided, or ended by Cancel.
 func (c *Core) Arrive(now time.Time, it *Item) {
 	c.advance(now)
+	if c.shadow == nil {
+		c.admit(it)
+		return
+	}
+	c.shadow.follow(it)
+	g := it.ghost
+	c.admit(it)
+	c.shadow.arrive(g)
+}
+
+func (c *Core) admit(it *Item) {
 	f := it.Flow
 	it.rule = f.terms.Rule
 	it.arrived = c.ns
@@ -114,6 +129,10 @@ func (c *Core) Arrive(now time.Time, it *Item) {
 	c.seq++
 	it.seq = c.seq
 	r := it.rule
+	if r.Observe {
+		c.admitObserved(it)
+		return
+	}
 	if r.RejectInFlight && r.MaxInFlight > 0 && f.inFlight+f.waiting >= r.MaxInFlight {
 		c.refuse(it, TooManyInFlight)
 		return
@@ -198,6 +217,7 @@ func (c *Core) refuse(it *Item, v Verdict) {
 	}
 	c.giveBack(it)
 	it.Quota = c.quota(f)
+	c.lost(it)
 	c.dispatchAll()
 }
 
@@ -207,6 +227,9 @@ func (c *Core) refuse(it *Item, v Verdict) {
 func (c *Core) Full(now time.Time, it *Item) bool {
 	c.advance(now)
 	f := it.Flow
+	if f.terms.Rule.Observe {
+		return false
+	}
 	paid := c.wouldPay(f)
 	l, p := f.place.line(paid), f.place.pool
 	if f.place.waiting == 0 && p.inUse < p.setup.Seats && p.allows(l.band(), c.speedOf(f, p, l.band())) {
@@ -223,6 +246,12 @@ func (c *Core) Full(now time.Time, it *Item) bool {
 	it.Quota = c.quota(f)
 	it.state, it.Verdict = done, QueueFull
 	it.Load = p.load()
+	if c.shadow != nil {
+		c.shadow.follow(it)
+		g := it.ghost
+		c.lost(it)
+		c.shadow.arrive(g)
+	}
 	return true
 }
 
@@ -245,11 +274,14 @@ func (c *Core) Drain(now time.Time) {
 	for _, p := range c.pools {
 		for _, l := range p.levels {
 			for _, q := range l.queues {
-				for q.waiting > 0 {
+				for q.held.len() > 0 {
 					c.remove(q.held.top().newest.top().tail, Draining)
 				}
 			}
 		}
+	}
+	if c.shadow != nil {
+		c.shadow.drain()
 	}
 }
 
@@ -265,25 +297,37 @@ func (c *Core) SetSurging(now time.Time, f *Flow, surging bool) {
 		c.touched(p.pool)
 	}
 	c.dispatchAll()
+	if c.shadow != nil {
+		c.shadow.surging(f)
+	}
 }
 
 // Advance does all that has fallen due until now.
-func (c *Core) Advance(now time.Time) { c.advance(now) }
+func (c *Core) Advance(now time.Time) {
+	c.advance(now)
+	if c.shadow != nil {
+		c.shadow.advance(c.ns)
+	}
+}
 
 // Next is the moment at which Advance has something to do, if there is one.
 func (c *Core) Next() (time.Time, bool) {
-	if c.timers.len() == 0 {
+	at := c.due()
+	if at == 0 {
 		return time.Time{}, false
 	}
-	return c.moment(c.timers.top().at), true
+	return c.moment(at), true
 }
 
 // due is Next in core time; 0 if there is nothing to do.
-func (c *Core) due() int64 {
-	if c.timers.len() == 0 {
-		return 0
+func (c *Core) due() (at int64) {
+	if c.timers.len() > 0 {
+		at = c.timers.top().at
 	}
-	return c.timers.top().at
+	if c.shadow != nil {
+		at = sooner(at, c.shadow.due())
+	}
+	return at
 }
 
 // moment is a core time as a moment.

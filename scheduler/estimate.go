@@ -93,7 +93,7 @@ func (c *Core) wait(f *Flow, l *line, n int) time.Duration {
 	}
 	q := l.place.level.queues[l.band()]
 	callers, flows := q.held.len(), 0
-	if own := q.callers[f.caller]; own != nil && own.waiting > 0 {
+	if own := q.callers[f.caller]; own != nil && own.newest.len() > 0 {
 		flows = own.newest.len()
 	} else {
 		callers++
@@ -126,12 +126,12 @@ func (c *Core) early(f *Flow, p *pool) float64 {
 func (c *Core) estimate(it *Item) (wait time.Duration, place int) {
 	f := it.Flow
 	place = f.waiting + 1
-	if it.Paid {
+	if !it.owes() {
 		place = f.waiting - f.unpaid + 1
 	}
 	wait = c.wait(f, f.place.line(it.Paid), place)
 	switch {
-	case it.Paid:
+	case !it.owes():
 	case it.rule.OverRate == OverPace:
 		// It may not go before it is paid, however idle the pool is. Paid ones before it say that the
 		// pool is what they wait for; then it will have to wait for both.

@@ -6,31 +6,32 @@ package scheduler
 // What waits is kept apart by speed, because a ceiling closes a whole speed at once: the flows that
 // may not take the free seat then stand in heaps that nobody looks at.
 type fairQueue struct {
-	pool    *pool
-	level   *level
-	band    Band
-	vtime   float64 // start tag of the last dispatch
-	callers map[*caller]*entry
-	ready   [speeds]heap[*entry]
-	held    heap[*entry] // the caller with most waiting items first
-	waiting int
-	bytes   int64 // of what waits
+	pool     *pool
+	level    *level
+	band     Band
+	vtime    float64 // start tag of the last dispatch
+	callers  map[*caller]*entry
+	ready    [speeds]heap[*entry]
+	held     heap[*entry] // the caller with most waiting items first
+	observed int          // items waiting whose rule observes; no bound counts them
+	waiting  int          // all others
+	bytes    int64        // of those
 }
 
 // entry is one caller in a fair queue.
 type entry struct {
-	queue   *fairQueue
-	caller  *caller
-	tag     float64 // start tag among callers
-	weight  float64
-	vtime   float64 // start tag of the last dispatch among its flows
-	lines   [speeds]heap[*line]
-	ready   [speeds]int
-	newest  heap[*line] // the line with the newest item first
-	held    int
-	waiting int
-	bytes   int64 // of what waits
-	uses    int   // lines that hold this entry
+	queue             *fairQueue
+	caller            *caller
+	tag               float64 // start tag among callers
+	weight            float64
+	vtime             float64 // start tag of the last dispatch among its flows
+	lines             [speeds]heap[*line]
+	ready             [speeds]int
+	newest            heap[*line] // the line with the newest item first, those that observe last
+	held              int
+	observed, waiting int // as in the queue
+	bytes             int64
+	uses              int // lines that hold this entry
 }
 
 func newFairQueue(p *pool, l *level, b Band) *fairQueue {
@@ -60,8 +61,13 @@ func (q *fairQueue) entry(cl *caller) *entry {
 			}
 		}
 		e.newest = heap[*line]{
-			less: func(a, b *line) bool { return a.tail.seq > b.tail.seq },
-			pos:  func(l *line) *int { return &l.newest },
+			less: func(a, b *line) bool {
+				if a.place.observe != b.place.observe {
+					return b.place.observe // nobody takes the place of what no bound counts
+				}
+				return a.tail.seq > b.tail.seq
+			},
+			pos: func(l *line) *int { return &l.newest },
 		}
 		q.callers[cl] = e
 	}
@@ -91,12 +97,12 @@ func (l *line) join() *entry {
 
 // enter puts a line that has items and may be dispatched into the ready heaps.
 func (c *Core) enter(l *line) {
-	if l.ready != 0 || l.n == 0 || l.place.flow.parked || l.place.pace && !l.paid {
+	if l.ready != 0 || l.n == 0 || l.place.flow.parked && !l.place.observe || l.place.pace && !l.paid {
 		return
 	}
 	e := l.join()
 	q := e.queue
-	l.speed = c.speedOf(l.place.flow, q.pool, q.band)
+	l.speed = c.speedIn(l)
 	l.tag = max(l.tag, e.vtime)
 	h := &e.lines[l.speed]
 	if h.len() == 0 {

@@ -78,6 +78,7 @@ type place struct {
 	pool    *pool
 	level   *level
 	pace    bool
+	observe bool    // of rules that observe: all of it is in the first line, paid or not
 	lines   [2]line // paid, unpaid
 	hold    *holding
 	waiting int
@@ -107,7 +108,7 @@ func (l *line) band() Band {
 }
 
 func (p *place) line(paid bool) *line {
-	if paid {
+	if paid || p.observe {
 		return &p.lines[0]
 	}
 	return &p.lines[1]
@@ -144,12 +145,13 @@ func (c *Core) settleIn(f *Flow) {
 			p = f.place.pool
 		}
 	}
-	pace := f.terms.Rule.OverRate == OverPace
+	observe := f.terms.Rule.Observe
+	pace := f.terms.Rule.OverRate == OverPace && !observe
 	kept := f.places[:0]
 	var here *place
 	for _, old := range f.places {
 		switch {
-		case old.pool == p && old.level.name == level && old.pace == pace && !old.level.gone:
+		case old.pool == p && old.level.name == level && old.pace == pace && old.observe == observe && !old.level.gone:
 			here = old
 		case old.waiting > 0:
 			kept = append(kept, old)
@@ -158,7 +160,7 @@ func (c *Core) settleIn(f *Flow) {
 		}
 	}
 	if here == nil {
-		here = &place{flow: f, pool: p, level: p.level(level), pace: pace}
+		here = &place{flow: f, pool: p, level: p.level(level), pace: pace, observe: observe}
 		here.lines[0].place, here.lines[0].paid = here, true
 		here.lines[1].place = here
 	}

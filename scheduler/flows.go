@@ -187,6 +187,9 @@ func (c *Core) Tidy(now time.Time, n int) {
 		}
 		f = next
 	}
+	if c.shadow != nil {
+		c.shadow.tidy(n)
+	}
 }
 
 func (c *Core) drop(f *Flow) {

@@ -50,6 +50,7 @@ type Item struct {
 	counted    Band    // the band it holds its seat in
 	long       bool    // counted as long work
 	ready      chan struct{}
+	ghost      *ghost // that plays it in the shadow, or in the shadow: whose item it is; nil without
 }
 
 // Reset makes the item ready for another request.
@@ -61,6 +62,9 @@ func (it *Item) Rule() *Rule { return it.rule }
 // Breach says that the item broke the promise: its rate had covered it on arrival, and yet it was
 // refused, expired or displaced, not by its own doing.
 func (it *Item) Breach() bool {
+	if it.rule != nil && it.rule.Observe {
+		return false // only its own wait or the end of the gateway can have turned it away
+	}
 	switch it.Verdict {
 	case WaitTooLong, WaitExpired:
 		return it.OnTime && !it.OwnWait

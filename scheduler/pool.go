@@ -11,17 +11,20 @@ type pool struct {
 	gone   bool // no policy names it any more; it serves what it has
 	levels []*level
 
-	inUse      int
-	held       [bands]int // seats by the band they were taken in
-	long       int        // seats that hold long work
-	longUnpaid int
-	flights    list // what is in flight, oldest dispatch first, until it counts as long
+	inUse        int
+	held         [bands]int // seats by the band they were taken in
+	long         int        // seats that hold long work
+	longUnpaid   int
+	longObserved int  // of long: under a rule that observes
+	flights      list // what is in flight, oldest dispatch first, until it counts as long
 
-	waiting      int
-	waitingBytes int64
-	holds        map[int32]*holding // by caller
-	heavy        []*line            // ready lines that are not quick, to be looked at again now and then
-	look         int
+	waiting       int
+	waitingBytes  int64
+	observed      int // of waiting: under a rule that observes, and counted by no bound
+	observedBytes int64
+	holds         map[int32]*holding // by caller
+	heavy         []*line            // ready lines that are not quick, to be looked at again now and then
+	look          int
 
 	seatMean  float64 // of committed work, seconds
 	seatCount float64
@@ -84,10 +87,12 @@ func (p *pool) allows(b Band, s speed) bool {
 		return false
 	}
 	if s == long {
-		if p.long >= ceilSeats(set.LongCeiling, set.Seats) {
-			return false
+		// What observed work holds beyond any ceiling keeps unpaid work off, and not what was promised.
+		most, holds := ceilSeats(set.LongCeiling, set.Seats), p.long
+		if b == Committed {
+			holds -= p.longObserved
 		}
-		if b != Committed && p.longUnpaid >= ceilSeats(set.LongCeiling/2, set.Seats) {
+		if holds >= most || b != Committed && p.longUnpaid >= ceilSeats(set.LongCeiling/2, set.Seats) {
 			return false
 		}
 	}
@@ -115,6 +120,9 @@ func (p *pool) markLong(it *Item) {
 	p.long++
 	if it.counted != Committed {
 		p.longUnpaid++
+	}
+	if it.rule.Observe {
+		p.longObserved++
 	}
 }
 
@@ -150,6 +158,7 @@ func (c *Core) take(it *Item, l *line) {
 	} else if p.inUse >= p.setup.Seats {
 		p.drain.begin(c.ns)
 	}
+	c.seated(it)
 	l.place.level.dispatched++
 	l.place.level.recent.add(c.ns)
 	if f.waiting > 0 && !f.parked && c.full(f) {
@@ -177,10 +186,13 @@ func (c *Core) Release(it *Item, now time.Time) time.Duration {
 		if it.counted != Committed {
 			p.longUnpaid--
 		}
+		if it.rule.Observe {
+			p.longObserved--
+		}
 	} else {
 		p.flights.remove(it)
 	}
-	c.learn(f, p, it.counted, seat)
+	c.learn(f, p, it.teaches(), seat)
 	it.entry.shift(l, seat-it.charge)
 	l.place.level.share.correct(it.counted, it.charge-seat)
 	c.unpark(f)
@@ -189,7 +201,9 @@ func (c *Core) Release(it *Item, now time.Time) time.Duration {
 	c.touched(p)
 	c.dispatchAll()
 	p.breathe()
-	return time.Duration(c.ns - it.dispatched)
+	held := time.Duration(c.ns - it.dispatched)
+	c.freed(it, held)
+	return held
 }
 
 // breathe notes that the pool has a free seat, once all who may have taken it.
@@ -203,7 +217,7 @@ func (p *pool) breathe() {
 func (c *Core) reclass(f *Flow) {
 	for _, p := range f.places {
 		for i := range p.lines {
-			if l := &p.lines[i]; l.ready != 0 && l.speed != c.speedOf(f, p.pool, l.band()) {
+			if l := &p.lines[i]; l.ready != 0 && l.speed != c.speedIn(l) {
 				c.exit(l)
 				c.enter(l)
 			}
@@ -218,7 +232,7 @@ func (c *Core) lookAgain(p *pool) {
 		if p.look++; p.look >= len(p.heavy) {
 			p.look = 0
 		}
-		if l := p.heavy[p.look]; l.speed != c.speedOf(l.place.flow, p, l.band()) {
+		if l := p.heavy[p.look]; l.speed != c.speedIn(l) {
 			c.exit(l)
 			c.enter(l)
 			if len(p.heavy) == 0 {
@@ -232,6 +246,9 @@ func (c *Core) lookAgain(p *pool) {
 func (c *Core) park(f *Flow) {
 	f.parked = true
 	for _, p := range f.places {
+		if p.observe {
+			continue
+		}
 		c.exit(&p.lines[0])
 		c.exit(&p.lines[1])
 	}
@@ -250,17 +267,21 @@ func (c *Core) unpark(f *Flow) {
 
 // full says that the flow has as many in flight as the rule of its first waiting item allows.
 func (c *Core) full(f *Flow) bool {
-	most := f.terms.Rule.MaxInFlight
+	r := f.terms.Rule
 	if first := f.first(); first != nil {
-		most = first.rule.MaxInFlight
+		r = first.rule
 	}
-	return most > 0 && f.inFlight >= most
+	return !r.Observe && r.MaxInFlight > 0 && f.inFlight >= r.MaxInFlight
 }
 
-// first is the item of the flow that is next to be dispatched, or nil.
+// first is the item of the flow that is next to be dispatched, or nil. What is only observed goes when
+// it likes, and comes before nothing.
 func (f *Flow) first() *Item {
 	var first *Item
 	for _, p := range f.places {
+		if p.observe {
+			continue
+		}
 		for i := range p.lines {
 			if it := p.lines[i].head; it != nil && (first == nil || it.seq < first.seq) {
 				first = it
@@ -282,7 +303,7 @@ func (c *Core) dispatch(p *pool) {
 			return
 		}
 		it := l.head
-		if it.expiry.at < c.ns {
+		if it.expiry.pos != 0 && it.expiry.at < c.ns {
 			c.remove(it, WaitExpired) // a late wake-up found the seat first
 			continue
 		}
@@ -340,7 +361,7 @@ func (c *Core) pickFrom(q *fairQueue, open [speeds]bool) *line {
 			}
 		}
 		// Age makes a flow slower while it waits; nothing tells us but looking.
-		if best.speed == c.speedOf(best.place.flow, q.pool, q.band) {
+		if best.speed == c.speedIn(best) {
 			return best
 		}
 		c.exit(best)

@@ -5,7 +5,7 @@ func (c *Core) putIn(l *line, it *Item) {
 	e := l.join()
 	l.push(it)
 	it.line = l
-	c.count(e, 1, it.Bytes)
+	c.count(l, 1, it.Bytes)
 	if l.newest == 0 {
 		e.newest.push(l)
 	} else {
@@ -24,20 +24,26 @@ func (c *Core) takeOut(l *line, it *Item) {
 	} else {
 		e.newest.fix(l)
 	}
-	c.count(e, -1, -it.Bytes)
+	c.count(l, -1, -it.Bytes)
 }
 
-// count changes how many items and bytes an entry holds, and its order among those who hold most.
-func (c *Core) count(e *entry, by int, bytes int64) {
-	was := e.waiting
-	e.waiting += by
-	e.bytes += bytes
-	e.queue.waiting += by
-	e.queue.bytes += bytes
+// count changes how many items and bytes a line's entry holds, and its order among those who hold most.
+func (c *Core) count(l *line, by int, bytes int64) {
+	e := l.entry
+	was := e.waiting + e.observed
+	if l.place.observe {
+		e.observed += by
+		e.queue.observed += by
+	} else {
+		e.waiting += by
+		e.bytes += bytes
+		e.queue.waiting += by
+		e.queue.bytes += bytes
+	}
 	switch {
 	case was == 0:
 		e.queue.held.push(e)
-	case e.waiting == 0:
+	case e.waiting+e.observed == 0:
 		e.queue.held.remove(e)
 	default:
 		e.queue.held.fix(e)
@@ -63,17 +69,24 @@ func (c *Core) queue(it *Item) {
 	p.level.waiting++
 	p.pool.waiting++
 	p.pool.waitingBytes += it.Bytes
-	p.hold.items++
-	p.hold.bytes += it.Bytes
-	if !it.Paid {
+	if it.rule.Observe {
+		p.pool.observed++
+		p.pool.observedBytes += it.Bytes
+	} else {
+		p.hold.items++
+		p.hold.bytes += it.Bytes
+	}
+	if it.owes() {
 		if f.unpaid++; f.unpaid == 1 {
 			f.due = c.ns
 		}
 	}
 	c.putIn(p.line(it.Paid), it)
 	it.expiry.item = it
-	c.arm(&it.expiry, it.arrived+int64(it.MaxWait))
-	if !it.Paid {
+	if it.OwnWait || !it.rule.Observe {
+		c.arm(&it.expiry, it.arrived+int64(it.MaxWait))
+	}
+	if it.owes() {
 		c.payFlow(f)
 	}
 	if !f.parked && c.full(f) {
@@ -93,12 +106,17 @@ func (c *Core) unqueue(it *Item, dispatched bool) {
 	p.level.waiting--
 	p.pool.waiting--
 	p.pool.waitingBytes -= it.Bytes
-	p.hold.items--
-	p.hold.bytes -= it.Bytes
+	if it.rule.Observe {
+		p.pool.observed--
+		p.pool.observedBytes -= it.Bytes
+	} else {
+		p.hold.items--
+		p.hold.bytes -= it.Bytes
+	}
 	if dispatched {
 		f.drain.dispatched(c.ns)
 	}
-	if !it.Paid {
+	if it.owes() {
 		f.unpaid--
 		c.payFlow(f) // the schedule goes on with the next one
 	}
@@ -119,6 +137,7 @@ func (c *Core) remove(it *Item, v Verdict) {
 	it.Back = c.back(f, it.rule, f.place.line(it.Paid))
 	c.giveBack(it)
 	c.decide(it, v)
+	c.lost(it)
 	// The next of the flow may be dispatched under another rule's in-flight limit.
 	c.unpark(f)
 	c.touched(p)
@@ -132,9 +151,9 @@ func (c *Core) move(l *line) {
 	e := l.entry
 	c.exit(l)
 	e.newest.remove(l)
-	c.count(e, -l.n, -l.bytes)
+	c.count(l, -l.n, -l.bytes)
 	e = l.join()
-	c.count(e, l.n, l.bytes)
+	c.count(l, l.n, l.bytes)
 	e.newest.push(l)
 	c.enter(l)
 }

@@ -116,9 +116,12 @@ func (s *Scheduler) Stats(flows int) *Stats {
 	return st
 }
 
-// Judged is what enforcing would have made of the items whose rule observes, decided since the last call.
+// Judged is what enforcing would have made of the items whose rule observes; see Core.Judged.
 func (s *Scheduler) Judged() []Judged {
-	return nil
+	s.mu.Lock()
+	j := s.core.Judged()
+	s.mu.Unlock()
+	return j
 }
 
 // Quota is what is left of the flow's rate; see Core.Quota.

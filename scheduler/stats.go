@@ -10,6 +10,7 @@ type Stats struct {
 	FlowsTotal int
 	SeatTimes  map[int32]time.Duration // by semantic, where any has settled
 	Shadow     *Stats                  // as it would be with everything enforced; nil while nothing observes
+	Unheard    uint64                  // would-be decisions that Judged lost, in all; see Judged
 }
 
 // PoolStats is one pool now.
@@ -108,6 +109,10 @@ func (c *Core) Stats(now time.Time, flows int) *Stats {
 	st.Flows = make([]FlowStats, 0, min(flows, len(c.flows)))
 	for f := c.newest; f != nil && len(st.Flows) < flows; f = f.prev {
 		st.Flows = append(st.Flows, c.flowStats(f))
+	}
+	st.Unheard = c.judged.lost
+	if c.shadow != nil {
+		st.Shadow = c.shadow.stats()
 	}
 	return st
 }
