@@ -26,10 +26,13 @@ type Config struct {
 	Routes    []Route    `toml:"routes"`
 	Callers   []Caller   `toml:"callers"`
 
-	File string `toml:"-"` // as it was named to Load
-	Hash string `toml:"-"` // sha256 of the file's bytes, in hex
+	File      string     `toml:"-"` // as it was named to Load
+	Hash      string     `toml:"-"` // sha256 of the file's bytes, in hex
+	Overrides []Override `toml:"-"` // in force, in the order given; their values stand in the fields above
 
-	origin origin // where each key stands
+	origin origin  // where each key stands
+	finder *finder // nil: there are no overrides
+	below  *Config // without the overrides; nil: there are none
 }
 
 // Server is the data plane's listener and its limits.
@@ -192,6 +195,10 @@ type Rule struct {
 	Level        *string   `toml:"level"`
 	Observe      *bool     `toml:"observe"`
 	Message      *string   `toml:"message"`
+
+	// Apart says that an operator has set Rate or Burst of a rule that gives neither: the other one then
+	// still comes from the semantic.
+	Apart bool `toml:"-"`
 }
 
 // Upstream is what stands behind the gateway.

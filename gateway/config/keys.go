@@ -55,8 +55,8 @@ type Setting struct {
 	Key     string // "pools[0].seats"
 	Name    string // "pools.shared.seats"
 	Value   string // as it would stand in the file
-	Default bool   // the value is the default: neither file nor environment gave the key
-	At      string // "config.toml:120", or the environment variable; for a default the table that would hold it
+	Default bool   // the value is the default: nobody gave the key
+	At      string // as Config.At says; for a default the table that would hold it
 }
 
 // Settings lists every key of the configuration as it runs, defaults included, in the order of the reference.
@@ -83,11 +83,12 @@ func (c *Config) settings(list []Setting, prefix string, v reflect.Value) []Sett
 		default:
 			_, inFile := c.origin.places[key]
 			_, inEnv := c.origin.env[key]
+			_, overridden := c.origin.over[key]
 			list = append(list, Setting{
 				Key:     key,
 				Name:    c.origin.display(key),
 				Value:   showDefault(tree(value), f.typ),
-				Default: !inFile && !inEnv,
+				Default: !inFile && !inEnv && !overridden,
 				At:      c.At(key),
 			})
 		}

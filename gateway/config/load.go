@@ -49,6 +49,25 @@ func ReadFile(path string) ([]byte, error) {
 
 // LoadBytes is Load with the file's content at hand; name is how the file is called in problems.
 func LoadBytes(name string, data []byte, environ []string) (*Config, error) {
+	c, _, err := LoadWith(name, data, environ, nil)
+	return c, err
+}
+
+// LoadWith is LoadBytes with what operators have set above file and environment. The file must be good
+// without them. Those that do not fit it are set aside, with why: they are no error. Whether an override
+// has ended is not asked here; of two of one name the later counts.
+func LoadWith(name string, data []byte, environ []string, overrides []Override) (c *Config, aside []Aside, err error) {
+	if c, err = loadFile(name, data, environ); err != nil {
+		return nil, nil, err
+	}
+	if len(overrides) > 0 {
+		c, aside = lay(c, overrides)
+	}
+	return c, aside, nil
+}
+
+// loadFile reads what file and environment say.
+func loadFile(name string, data []byte, environ []string) (*Config, error) {
 	o := &origin{file: name, env: map[string]string{}}
 	r := newReport(o)
 	if len(data) > MaxFile {

@@ -9,14 +9,7 @@ func (v *validator) notBuilt() {
 	v.later("queue.ticket_ttl", v.c.Queue.TicketTTL, d.Queue.TicketTTL)
 	v.later("detector.season", v.c.Detector.Season, d.Detector.Season)
 	for i, p := range v.c.Pools {
-		key := index("pools", i)
-		if p.Seats.Auto {
-			v.add(key+".seats", p.Seats, "write a number, e.g. 64", `"auto" is not built yet`)
-		}
-		v.later(key+".min_seats", p.MinSeats, 0)
-		v.later(key+".max_seats", p.MaxSeats, 0)
-		v.later(key+".lend", p.Lend, 0)
-		v.later(key+".borrow", p.Borrow, true)
+		v.poolNotBuilt(index("pools", i), p)
 	}
 	for i, u := range v.c.Upstreams {
 		key := index("upstreams", i)
@@ -27,6 +20,16 @@ func (v *validator) notBuilt() {
 		v.laterTable(key+".health", reflect.ValueOf(u.Health), reflect.ValueOf(defaultUpstream.Health))
 		v.laterTable(key+".eject", reflect.ValueOf(u.Eject), reflect.ValueOf(defaultUpstream.Eject))
 	}
+}
+
+func (v *validator) poolNotBuilt(key string, p Pool) {
+	if p.Seats.Auto {
+		v.add(key+".seats", p.Seats, "write a number, e.g. 64", `"auto" is not built yet`)
+	}
+	v.later(key+".min_seats", p.MinSeats, 0)
+	v.later(key+".max_seats", p.MaxSeats, 0)
+	v.later(key+".lend", p.Lend, 0)
+	v.later(key+".borrow", p.Borrow, true)
 }
 
 // later wants a key to have its default.

@@ -15,6 +15,7 @@ type origin struct {
 	places map[string]place
 	names  map[string]string // of list elements, by key: "plans[0]" is "free"
 	env    map[string]string // keys given by the environment: the variable
+	over   map[string]string // keys set by an override: who made it
 }
 
 // Position says where a key stands in the file: line and column from 1. A key that the file leaves out has
@@ -24,9 +25,12 @@ func (c *Config) Position(key string) (line, column int) {
 	return p.line, p.column
 }
 
-// At is Position as text, "config.toml:120"; the variable's name for what the environment gave; the file's
-// name alone for what stands nowhere.
+// At is Position as text, "config.toml:120"; the variable's name for what the environment gave; "override by
+// ann" for what an operator has set over both; the file's name alone for what stands nowhere.
 func (c *Config) At(key string) string {
+	if actor, ok := c.origin.over[key]; ok {
+		return "override by " + actor
+	}
 	if name, ok := c.origin.env[key]; ok {
 		return name
 	}

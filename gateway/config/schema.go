@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"reflect"
+	"sync"
 )
 
 // The structs are the schema: what a key is called, where it stands and what it takes is read from them
@@ -17,8 +18,14 @@ type field struct {
 	index int
 }
 
-// fields lists the keys of a table's struct in the order of the reference.
+// known keeps the fields of each struct: a file of a thousand callers asks for theirs many thousand times.
+var known sync.Map // reflect.Type: []field
+
+// fields lists the keys of a table's struct in the order of the reference. The list is not to be written.
 func fields(t reflect.Type) []field {
+	if list, ok := known.Load(t); ok {
+		return list.([]field)
+	}
 	var list []field
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -32,6 +39,7 @@ func fields(t reflect.Type) []field {
 		}
 		list = append(list, field{key: key, typ: typ, index: i})
 	}
+	known.Store(t, list)
 	return list
 }
 

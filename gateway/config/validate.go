@@ -18,8 +18,10 @@ type validator struct {
 }
 
 // validate reports every fault of c that its types do not rule out.
-func validate(c *Config, r *report) {
-	v := &validator{
+func validate(c *Config, r *report) { newValidator(c, r).all() }
+
+func newValidator(c *Config, r *report) *validator {
+	return &validator{
 		report:        r,
 		c:             c,
 		levelNames:    namesOf(c.Levels, func(l *Level) string { return l.Name }),
@@ -30,6 +32,9 @@ func validate(c *Config, r *report) {
 		routeNames:    namesOf(c.Routes, func(r *Route) string { return r.Name }),
 		callerIDs:     namesOf(c.Callers, func(c *Caller) string { return c.ID }),
 	}
+}
+
+func (v *validator) all() {
 	v.server()
 	v.admin()
 	v.observing()

@@ -18,11 +18,15 @@ func (v *validator) callers() {
 			}
 		}
 		v.text(key+".name", c.Name, 200)
-		v.ref(key+".plan", c.Plan, "plan", v.planNames)
-		v.ref(key+".pool", c.Pool, "pool", v.poolNames)
+		v.callerRefs(key, c)
 		v.refs(key+".semantics", c.Semantics, "semantic", v.semanticNames)
 		for j, k := range c.Keys {
 			v.hash(index(key+".keys", j), k, public, "key", hashes)
 		}
 	}
+}
+
+func (v *validator) callerRefs(key string, c Caller) {
+	v.ref(key+".plan", c.Plan, "plan", v.planNames)
+	v.ref(key+".pool", c.Pool, "pool", v.poolNames)
 }

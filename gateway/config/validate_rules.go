@@ -40,13 +40,17 @@ func (v *validator) pools() {
 	for i, p := range v.c.Pools {
 		key := index("pools", i)
 		v.named(key+".name", p.Name, seen)
-		v.share(key+".excess_ceiling", p.ExcessCeiling)
-		v.share(key+".surge_ceiling", p.SurgeCeiling)
-		v.share(key+".long_ceiling", p.LongCeiling)
-		v.share(key+".max_flow_share", p.MaxFlowShare)
-		within(v, key+".max_waiting", p.MaxWaiting, 0, maxCount)
-		within(v, key+".max_waiting_bytes", p.MaxWaitingBytes, 0, 1<<50)
+		v.pool(key, p)
 	}
+}
+
+func (v *validator) pool(key string, p Pool) {
+	v.share(key+".excess_ceiling", p.ExcessCeiling)
+	v.share(key+".surge_ceiling", p.SurgeCeiling)
+	v.share(key+".long_ceiling", p.LongCeiling)
+	v.share(key+".max_flow_share", p.MaxFlowShare)
+	within(v, key+".max_waiting", p.MaxWaiting, 0, maxCount)
+	within(v, key+".max_waiting_bytes", p.MaxWaitingBytes, 0, 1<<50)
 }
 
 // semantics checks the registered kinds of work.
@@ -55,20 +59,24 @@ func (v *validator) semantics() {
 	for i, s := range v.c.Semantics {
 		key := index("semantics", i)
 		v.named(key+".name", s.Name, seen)
-		if v.required(key+".level", s.Level, oneOf(v.levelNames.list)) {
-			v.ref(key+".level", s.Level, "level", v.levelNames)
-		}
-		if s.Rate.IsZero() {
-			v.add(key+".rate", nil, `e.g. "200/s"`, "must be given: it is what each flow of the semantic is promised")
-		}
-		v.ruleFields(key, s.Rate, s.Burst, s.Cost, s.MaxInFlight, s.OverInFlight, s.OverRate, s.Message)
-		if limit, ok := payable(s.Rate, s.Burst); ok && s.Cost > limit {
-			v.add(key+".cost", s.Cost, "", "%s", neverPaid(s.Rate, s.Burst))
-		}
+		v.semantic(key, s)
 	}
 	if !v.semanticNames.has[defaultSemantic] {
 		v.add("semantics", nil, `write [[semantics]], name = "default", a level and a tight rate`,
 			`the semantic "default" is missing: it is what everything is that is not registered`)
+	}
+}
+
+func (v *validator) semantic(key string, s Semantic) {
+	if v.required(key+".level", s.Level, oneOf(v.levelNames.list)) {
+		v.ref(key+".level", s.Level, "level", v.levelNames)
+	}
+	if s.Rate.IsZero() {
+		v.add(key+".rate", nil, `e.g. "200/s"`, "must be given: it is what each flow of the semantic is promised")
+	}
+	v.ruleFields(key, s.Rate, s.Burst, s.Cost, s.MaxInFlight, s.OverInFlight, s.OverRate, s.Message)
+	if limit, ok := payable(s.Rate, s.Burst); ok && s.Cost > limit {
+		v.add(key+".cost", s.Cost, "", "%s", neverPaid(s.Rate, s.Burst))
 	}
 }
 
@@ -115,12 +123,17 @@ func (v *validator) plans() {
 			v.add(key+".count_by", p.CountBy, `set identify.tenant, e.g. ["header:X-Tenant-Id"]`, "no place is given where requests carry their tenant")
 		}
 		within(v, key+".weight", p.Weight, 0.001, 100_000)
-		ids := map[string]string{}
-		for j, r := range p.Rules {
-			v.rule(index(key+".rules", j), r, p, ids)
-		}
-		v.callerRate(key, p)
+		v.ruleTable(key, p)
 	}
+}
+
+// ruleTable checks what a plan's callers are promised.
+func (v *validator) ruleTable(key string, p Plan) {
+	ids := map[string]string{}
+	for j, r := range p.Rules {
+		v.rule(index(key+".rules", j), r, p, ids)
+	}
+	v.callerRate(key, p)
 }
 
 // rule checks one rule by itself, and merged with each semantic that it can apply to.
@@ -136,7 +149,7 @@ func (v *validator) rule(key string, r Rule, p Plan, ids map[string]string) {
 	if r.Rate != nil && r.Rate.IsZero() {
 		v.add(key+".rate", "", "leave the key out for the semantic's own", "a rate is needed")
 	}
-	if r.Burst != nil && r.Rate == nil {
+	if r.Burst != nil && r.Rate == nil && !r.Apart {
 		v.add(key+".burst", *r.Burst, "write the rate here too", "rate and burst are one field: a burst without its rate means nothing")
 	}
 	v.ruleFields(key, value(r.Rate, Rate{}), value(r.Burst, 0), value(r.Cost, 1), value(r.MaxInFlight, 0),
@@ -147,6 +160,9 @@ func (v *validator) rule(key string, r Rule, p Plan, ids map[string]string) {
 			continue
 		}
 		rate, burst, cost := r.payment(s)
+		if r.Apart && !fits(burst, rate.Per) {
+			v.add(key+".burst", burst, "", "too large for the span of %s (%s): burst x span may be at most 4e9 seconds", rate, s.Name)
+		}
 		limit, ok := payable(rate, burst)
 		if !ok || cost <= limit {
 			continue
@@ -202,7 +218,10 @@ func (v *validator) chosen(p Plan, r Rule, semantic string) bool {
 // payment is rate, burst and cost of a rule as it applies to a semantic.
 func (r Rule) payment(s Semantic) (rate Rate, burst, cost int64) {
 	rate, burst, cost = s.Rate, s.Burst, value(r.Cost, s.Cost)
-	if r.Rate != nil {
+	switch {
+	case r.Apart:
+		rate, burst = value(r.Rate, s.Rate), value(r.Burst, s.Burst)
+	case r.Rate != nil:
 		rate, burst = *r.Rate, value(r.Burst, 0)
 	}
 	return rate, burst, cost
