@@ -286,3 +286,33 @@ func TestNobodyGivesWayToWhoIsRefusedAllTheSame(t *testing.T) {
 		t.Errorf("2,500 bytes where 3,000 can be had: %v, and %v gave way", it.Verdict, small.refused)
 	}
 }
+
+func TestACallerWhoseIdleFlowMakesRoomForItsNextStaysOneCaller(t *testing.T) {
+	set := onePool(10, 3)
+	set.MaxFlows = 1
+	c := NewCore(t0, set)
+	tm := terms(rule(10, time.Second, "batch", time.Second))
+	tm.CallerRate = &pools.Limit{N: 1, Per: time.Second}
+	tm.Rule.OverRate = OverReject
+	sends := func(now time.Time, semantic int32) Verdict {
+		it := &Item{Flow: c.Meter(now, key(1, semantic), tm), MaxWait: time.Second}
+		if c.Arrive(now, it); it.Verdict == Granted {
+			c.Release(it, now)
+		}
+		c.Unpin(it.Flow)
+		return it.Verdict
+	}
+	if v := sends(t0, chat); v != Granted {
+		t.Fatal(v)
+	}
+	now := t0.Add(time.Minute) // all is idle: the chat flow gives way to the export flow
+	if v := sends(now, export); v != Granted {
+		t.Fatal(v)
+	}
+	if v := sends(now, chat); v != RateExceeded {
+		t.Errorf("the second in a second over all flows of the caller, paid 1/s: %v", v)
+	}
+	if len(c.callers) != 1 {
+		t.Errorf("%d callers", len(c.callers))
+	}
+}

@@ -38,6 +38,7 @@ func (c *Core) makeFlow(key Key, terms Terms) *Flow {
 		cl = newCaller(key.Caller)
 		c.callers[key.Caller] = cl
 	}
+	cl.flows++ // from now on, so that the caller stays when it is a flow of its own that makes room
 	if key.Tenant != "" && key.Tenant != sharedTenant {
 		_, known := cl.tenants[key.Tenant]
 		if !known && len(cl.tenants) >= c.setup.MaxTenants {
@@ -47,11 +48,12 @@ func (c *Core) makeFlow(key Key, terms Terms) *Flow {
 	if key.Tenant != sharedTenant && len(c.flows) >= c.setup.MaxFlows && !c.evict() {
 		// Past the bound a caller's new flows share one for each kind of work, which keeps the rule
 		// of that one unambiguous. What multiplies flows is the tenant, and it is gone here.
-		if key.Tenant != "" || cl.flows > 0 {
+		if key.Tenant != "" || cl.flows > 1 {
 			key.Tenant = sharedTenant
 		}
 	}
 	if f := c.flows[key]; f != nil {
+		cl.flows--
 		return f
 	}
 	key.Tenant = strings.Clone(key.Tenant) // the key may lie in the request's own buffer
@@ -63,7 +65,6 @@ func (c *Core) makeFlow(key Key, terms Terms) *Flow {
 	c.bringCaller(cl, terms)
 	c.flows[key] = f
 	f.slot = c.slots.put(f)
-	cl.flows++
 	if key.Tenant != "" {
 		if cl.tenants == nil {
 			cl.tenants = make(map[string]int)
