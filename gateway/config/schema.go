@@ -18,12 +18,12 @@ type field struct {
 	index int
 }
 
-// known keeps the fields of each struct: a file of a thousand callers asks for theirs many thousand times.
-var known sync.Map // reflect.Type: []field
+// fieldLists keeps the fields of each struct: a file of a thousand callers asks for theirs many thousand times.
+var fieldLists sync.Map // reflect.Type: []field
 
 // fields lists the keys of a table's struct in the order of the reference. The list is not to be written.
 func fields(t reflect.Type) []field {
-	if list, ok := known.Load(t); ok {
+	if list, ok := fieldLists.Load(t); ok {
 		return list.([]field)
 	}
 	var list []field
@@ -39,7 +39,7 @@ func fields(t reflect.Type) []field {
 		}
 		list = append(list, field{key: key, typ: typ, index: i})
 	}
-	known.Store(t, list)
+	fieldLists.Store(t, list)
 	return list
 }
 

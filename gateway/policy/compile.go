@@ -39,6 +39,7 @@ func Compile(c *config.Config, names *Names, version uint64) (*Policy, error) {
 		return nil, errors.Join(k.problems...)
 	}
 	k.p.observing = slices.Sorted(maps.Keys(k.observed))
+	k.overrides()
 	k.intern(names)
 	return k.p, nil
 }

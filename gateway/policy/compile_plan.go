@@ -50,7 +50,7 @@ func (k *compiler) ruleTable(i int, plan config.Plan) *ruleTable {
 		if rule.Level != nil && !k.hasLevel(*rule.Level) {
 			k.problem(at, "rule %s: level = %q is none of [[levels]]", id, *rule.Level)
 		}
-		if rule.Burst != nil && rule.Rate == nil {
+		if rule.Burst != nil && rule.Rate == nil && !rule.Apart {
 			k.problem(at, "rule %s: burst = %d without a rate: the two are one field; give the rate too", id, *rule.Burst)
 		}
 		k.checkWords(at, rule.OverRate, rule.OverInFlight)

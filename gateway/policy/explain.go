@@ -41,8 +41,8 @@ type Explanation struct {
 	Pool         string `json:"pool"`
 	Message      string `json:"message"`
 
-	Overrode  []RuleRef `json:"overrode"`  // most specific first
-	Overrides []string  `json:"overrides"` // what operators have set over the file
+	Overrode  []RuleRef     `json:"overrode"`  // most specific first
+	Overrides []OverrideRef `json:"overrides"` // what operators have set over the file, of all that is said here
 
 	Plan       string   `json:"plan"`
 	CallerRate string   `json:"caller_rate"` // what all flows of the caller may be paid together; "": no bound
@@ -82,7 +82,7 @@ func (p *Policy) Explain(q Query) (*Explanation, error) {
 		Rate: rule.RateText, Burst: rule.Limit.Burst, Cost: rule.Cost, MaxWait: rule.MaxWait.String(),
 		MaxInFlight: rule.MaxInFlight, OverInFlight: "queue", OverRate: overRateText(rule), Level: rule.Level,
 		Observe: rule.Observe, Pool: c.Pool, Message: rule.Message,
-		Overrode: make([]RuleRef, 0, len(rule.Overrode)), Overrides: []string{},
+		Overrode: make([]RuleRef, 0, len(rule.Overrode)), Overrides: p.overridesOf(c, s, rule),
 		Plan: c.Plan.Name, CallerRate: c.Plan.callerRateText, Upstream: r.Upstream, Pattern: r.pattern(),
 		Why: whySemantic(reason, r, c, q.Semantic), Sources: rule.Sources, Notes: notes(c, r, q), Version: p.version,
 	}

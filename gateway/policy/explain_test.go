@@ -75,6 +75,7 @@ func TestExplainAsJSON(t *testing.T) {
   "why": "the tag holds: route reports accepts export and acme has registered it",
   "sources": {
     "rate": "paid/reports/export",
+    "burst": "paid/reports/export",
     "cost": "semantic/export",
     "max_wait": "semantic/export",
     "max_in_flight": "semantic/export",

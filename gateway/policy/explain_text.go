@@ -49,6 +49,10 @@ func (e *Explanation) fields(b *strings.Builder) {
 	if e.Burst > 0 {
 		rate = fmt.Sprintf("%s, a bucket of %d", e.Rate, e.Burst)
 	}
+	rateFrom := e.Sources.Rate
+	if e.Sources.Burst != rateFrom {
+		rateFrom += ", the burst from " + e.Sources.Burst
+	}
 	inFlight := "no limit"
 	if e.MaxInFlight > 0 {
 		inFlight = strconv.Itoa(e.MaxInFlight)
@@ -58,7 +62,7 @@ func (e *Explanation) fields(b *strings.Builder) {
 		observe = "yes: nothing is held back"
 	}
 	for _, f := range []struct{ name, value, source string }{
-		{"rate", rate, e.Sources.Rate},
+		{"rate", rate, rateFrom},
 		{"over_rate", e.OverRate, e.Sources.OverRate},
 		{"cost", strconv.FormatInt(e.Cost, 10), e.Sources.Cost},
 		{"max_wait", e.MaxWait, e.Sources.MaxWait},

@@ -31,6 +31,7 @@ type Policy struct {
 	poolList   []Pool
 	limits     config.Limits
 	callerList []*Caller // in the order of the file
+	overrides  []override
 }
 
 // Route is method, host and path pattern, leading to an upstream and accepting some semantics. Its fields are not
@@ -101,7 +102,8 @@ type Rule struct {
 
 // Sources says by rule id where each field of a Rule comes from: the rule itself, or the semantic's own.
 type Sources struct {
-	Rate         string `json:"rate"` // and burst: they are one field
+	Rate         string `json:"rate"`
+	Burst        string `json:"burst"` // as Rate; another only where an operator has set one of the two
 	Cost         string `json:"cost"`
 	MaxWait      string `json:"max_wait"`
 	MaxInFlight  string `json:"max_in_flight"`

@@ -61,11 +61,14 @@ func complete(id string, e ruleEntry, own *Rule, version uint64) *Rule {
 	r := *own
 	r.ID, r.At, r.Version, r.NamesRoute, r.Overrode = id, e.at, version, e.Route != "", nil
 	if e.Rate != nil {
-		r.Limit = limitOf(*e.Rate, 0)
-		if e.Burst != nil {
-			r.Limit.Burst = *e.Burst
-		}
+		r.Limit.N, r.Limit.Per = e.Rate.N, e.Rate.Per
 		r.RateText, r.Sources.Rate = rateText(*e.Rate), id
+		if !e.Apart {
+			r.Limit.Burst, r.Sources.Burst = 0, id
+		}
+	}
+	if e.Burst != nil {
+		r.Limit.Burst, r.Sources.Burst = *e.Burst, id
 	}
 	if e.Cost != nil {
 		r.Cost, r.Sources.Cost = *e.Cost, id
@@ -117,7 +120,7 @@ func (k *compiler) ownRule(s config.Semantic, at string) *Rule {
 		},
 		ID: id, RateText: rateText(s.Rate), Message: s.Message, At: at, Version: k.version,
 		Sources: Sources{
-			Rate: id, Cost: id, MaxWait: id, MaxInFlight: id, OverInFlight: id, OverRate: id, Level: id,
+			Rate: id, Burst: id, Cost: id, MaxWait: id, MaxInFlight: id, OverInFlight: id, OverRate: id, Level: id,
 			Observe: observeFrom, Message: id,
 		},
 	}
@@ -151,12 +154,12 @@ func (r *Rule) check() error {
 	case r.Cost < 1:
 		return fmt.Errorf("cost = %d: must be at least 1", r.Cost)
 	case r.Cost > r.Limit.Depth():
-		text := fmt.Sprintf("rate = %q", r.RateText)
+		text, source := fmt.Sprintf("rate = %q", r.RateText), r.Sources.Rate
 		if r.Limit.Burst > 0 {
-			text = fmt.Sprintf("burst = %d", r.Limit.Burst)
+			text, source = fmt.Sprintf("burst = %d", r.Limit.Burst), r.Sources.Burst
 		}
 		return fmt.Errorf("cost = %d (of %s) is more than %s (of %s) can ever pay; "+
-			"lower the cost, raise the rate, or give a burst of at least the cost", r.Cost, r.Sources.Cost, text, r.Sources.Rate)
+			"lower the cost, raise the rate, or give a burst of at least the cost", r.Cost, r.Sources.Cost, text, source)
 	case r.MaxWait < 0:
 		return fmt.Errorf("max_wait = %q: must be at least 0", r.MaxWait)
 	case r.MaxInFlight < 0:

@@ -125,7 +125,7 @@ func TestFieldsLeftOutComeFromTheSemantic(t *testing.T) {
 		t.Errorf("paid/*/export: %+v", rule)
 	}
 	own, it := "semantic/export", "paid/*/export"
-	if want := (Sources{own, it, own, own, own, it, own, own, own}); rule.Sources != want {
+	if want := (Sources{own, own, it, own, own, own, it, own, own, own}); rule.Sources != want {
 		t.Errorf("paid/*/export: sources %+v, want %+v", rule.Sources, want)
 	}
 
@@ -136,7 +136,7 @@ func TestFieldsLeftOutComeFromTheSemantic(t *testing.T) {
 		t.Errorf("paid/reports/export: %+v", rule)
 	}
 	it = "paid/reports/export"
-	if want := (Sources{it, own, own, it, it, own, it, it, it}); rule.Sources != want {
+	if want := (Sources{it, it, own, own, it, it, own, it, it, it}); rule.Sources != want {
 		t.Errorf("paid/reports/export: sources %+v, want %+v", rule.Sources, want)
 	}
 
