@@ -34,6 +34,7 @@ type Flow struct {
 	starts    int64 // sum of dispatch times in microseconds, of what is in flight
 	seatMean  float64
 	seatCount float64 // requests behind seatMean, at most meanOf
+	seats     *seats  // of the requests that ghosts of the flow play; nil outside the shadow
 	parked    bool    // out of the ready heaps: as many in flight as it may
 
 	// Waiting.

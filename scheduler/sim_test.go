@@ -31,6 +31,7 @@ type simulation struct {
 	over  int // times a pool was seen over its seats
 
 	dispatched map[string]uint64
+	ended      map[string]Judged // what became of each item by name, where sources give their items names
 }
 
 // source is one flow's stream of work.
@@ -40,6 +41,7 @@ type source struct {
 	terms   Terms
 	gap     func() time.Duration // to the next arrival; nil: arrivals are made by hand
 	service func() time.Duration
+	seatOf  func(n int) time.Duration // instead: of the n-th item, which gets a name
 	from    time.Duration
 	to      time.Duration
 	surging bool
@@ -54,6 +56,7 @@ type source struct {
 	peak, busy               int
 	grants                   []time.Duration
 	back                     []time.Duration
+	would                    []Judged
 }
 
 type event struct {
@@ -79,7 +82,7 @@ func newSimulation(t *testing.T, s Setup) *simulation {
 	return &simulation{
 		t: t, core: NewCore(t0, s), rng: rand.New(rand.NewPCG(1, 2)), now: t0,
 		flows: map[string]*source{}, busy: map[string]int{}, peak: map[string]int{},
-		dispatched: map[string]uint64{},
+		dispatched: map[string]uint64{}, ended: map[string]Judged{},
 	}
 }
 
@@ -130,6 +133,9 @@ func (s *simulation) arrive(src *source) *Item {
 	it := &Item{Flow: f, MaxWait: src.terms.Rule.MaxWait, Bytes: 1000}
 	f.Data.CompareAndSwap(nil, src)
 	src.offered++
+	if src.seatOf != nil {
+		it.Name = fmt.Append(nil, src.name, "/", src.offered)
+	}
 	s.core.Arrive(s.now, it)
 	if it.Verdict == Granted {
 		src.atOnce++
@@ -145,7 +151,14 @@ func (s *simulation) decided() {
 	for _, it := range slices.Clone(s.core.Decided()) {
 		s.settle(it)
 	}
+	for _, j := range s.core.Judged() {
+		src := j.Flow.Data.Load().(*source)
+		src.would = append(src.would, j)
+	}
 	for _, p := range s.core.pools {
+		if p.inUse < p.setup.Seats && p.observed > 0 {
+			s.t.Fatalf("at %v: pool %s has a free seat, and %d wait that are only observed", s.now.Sub(t0), p.setup.Name, p.observed)
+		}
 		if p.inUse > p.setup.Seats {
 			// Only a pool that has shrunk may be so, and then it only goes down.
 			if p.dispatch != s.dispatched[p.setup.Name] {
@@ -162,6 +175,13 @@ func (s *simulation) decided() {
 
 func (s *simulation) settle(it *Item) {
 	src := it.Flow.Data.Load().(*source)
+	if it.Name != nil {
+		s.ended[string(it.Name)] = Judged{
+			Name: string(it.Name), Verdict: it.Verdict, Band: it.Band, Paid: it.Paid, OnTime: it.OnTime, Breach: it.Breach(),
+			Waited: it.line != nil && it.expiry.item != nil, Wait: it.Waited, Estimate: it.Estimate, Back: it.Back, Place: it.Place,
+			Quota: it.Quota, Load: it.Load, At: s.now,
+		}
+	}
 	if it.Verdict != Granted {
 		src.refused[it.Verdict]++
 		src.back = append(src.back, it.Back)
@@ -183,7 +203,15 @@ func (s *simulation) settle(it *Item) {
 	src.waits = append(src.waits, it.Waited)
 	src.grants = append(src.grants, s.now.Sub(t0))
 	start := s.now
-	s.push(s.now.Add(src.service()), func() {
+	var held time.Duration
+	if src.seatOf != nil {
+		var n int
+		fmt.Sscan(string(it.Name[len(src.name)+1:]), &n)
+		held = src.seatOf(n)
+	} else {
+		held = src.service()
+	}
+	s.push(s.now.Add(held), func() {
 		s.busy[pool]--
 		src.busy--
 		src.seat += src.overlap(start.Sub(t0), s.now.Sub(t0))
