@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"html/template"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -30,6 +32,72 @@ func (v pageView) Surging() int {
 	return n
 }
 
+// Available are the shares of what was promised that was served, over each span in which anything was
+// asked for.
+func (v pageView) Available() []available {
+	var list []available
+	five := v.Promise.Availability5m
+	if five == nil {
+		five = v.Promise.Availability
+	}
+	for _, of := range []struct {
+		over  string
+		share *float64
+	}{{"1 min", v.Promise.Availability1m}, {"5 min", five}, {"60 min", v.Promise.Availability60m}} {
+		if of.share != nil {
+			list = append(list, available{Over: of.over, Share: formatAvailability(*of.share), Low: *of.share < 1})
+		}
+	}
+	return list
+}
+
+type available struct {
+	Over, Share string
+	Low         bool // below all
+}
+
+// Overridden are the overrides, their times in the page's time zone.
+func (v pageView) Overridden() []OverrideView {
+	list := slices.Clone(v.Overrides)
+	for i := range list {
+		list[i].Made = list[i].Made.In(v.Time.Location())
+		if end := list[i].Until; end != nil {
+			here := end.In(v.Time.Location())
+			list[i].Until = &here
+		}
+	}
+	return list
+}
+
+// ObservedOf says which rules are observed.
+func (v pageView) ObservedOf() string {
+	rules := v.Observed.Rules
+	if len(rules) == 1 && rules[0] == "*" {
+		return "All rules are observed"
+	}
+	return "Observed: " + strings.Join(rules, ", ")
+}
+
+// WouldPool is a pool as it would be, all zero where nothing is known of it.
+func (v pageView) WouldPool(name string) *PoolView {
+	for i := range v.Observed.Pools {
+		if v.Observed.Pools[i].Name == name {
+			return &v.Observed.Pools[i]
+		}
+	}
+	return &PoolView{Name: name}
+}
+
+// WouldWait is how many would be waiting in a level.
+func (v pageView) WouldWait(pool, level string) int {
+	for _, l := range v.Observed.Levels {
+		if l.Pool == pool && l.Level == level {
+			return l.Waiting
+		}
+	}
+	return 0
+}
+
 var pageFuncs = template.FuncMap{
 	"rate":    formatRate,
 	"percent": func(share float64) string { return strconv.Itoa(int(math.Round(share*100))) + " %" },
@@ -45,6 +113,15 @@ var pageFuncs = template.FuncMap{
 		}
 		return s
 	},
+}
+
+// formatAvailability rounds down, so that nothing but all is "100 %".
+func formatAvailability(share float64) string {
+	hundredths := math.Floor(share*10_000 + 1e-6) // of a percent; the rest is what 0.9995 lacks in binary
+	if share < 1 {
+		hundredths = min(hundredths, 9999)
+	}
+	return strconv.FormatFloat(hundredths/100, 'f', -1, 64) + " %"
 }
 
 // formatRate shows a rate with no more digits than one can use.

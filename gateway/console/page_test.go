@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidegate/gateway/config"
 )
 
 func TestThePageShowsWhatTheSnapshotHas(t *testing.T) {
@@ -62,11 +64,14 @@ func TestThePageRefreshesItselfUnlessPaused(t *testing.T) {
 // What the policy forbids would be silently without effect, so none of it may be there.
 func TestThePageKeepsToItsPolicy(t *testing.T) {
 	d := newDesk("127.0.0.1:8081")
-	d.snapshot = busy()
+	d.snapshot = observing()
 	const attack = `</td><script>alert(1)</script><img src=x onerror="alert(1)">`
 	d.snapshot.Flows[0].Caller = attack
 	d.snapshot.Refusals[0].RequestID = attack
 	d.snapshot.Config.Error = attack
+	d.snapshot.Observed.Rules = []string{attack}
+	d.snapshot.Observed.ByCode[attack] = 1
+	d.control.overrides = []OverrideView{{Override: config.Override{Name: attack, Value: attack, Actor: attack, Reason: attack}, Aside: attack}}
 	page := string(body(t, d, "/"))
 	for _, forbidden := range []string{"<script", "<style", " style=", "<img", "http://", "https://", "<form", "<iframe"} {
 		if strings.Contains(page, forbidden) {
@@ -84,11 +89,19 @@ func TestThePageKeepsToItsPolicy(t *testing.T) {
 
 // On a narrow screen the head of a table is hidden, and every value needs its name beside it.
 func TestEveryCellHasItsName(t *testing.T) {
+	for _, s := range []*Snapshot{busy(), observing()} {
+		everyCellHasItsName(t, s)
+	}
+}
+
+func everyCellHasItsName(t *testing.T, s *Snapshot) {
+	t.Helper()
 	d := newDesk("127.0.0.1:8081")
-	d.snapshot = busy()
+	d.snapshot = s
+	d.control.overrides = []OverrideView{{}}
 	page := string(body(t, d, "/"))
 	tables := regexp.MustCompile(`(?s)<table>.*?</table>`).FindAllString(page, -1)
-	if len(tables) != 5 {
+	if len(tables) != 6 {
 		t.Fatalf("%d tables", len(tables))
 	}
 	for _, table := range tables {

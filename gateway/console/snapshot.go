@@ -42,6 +42,9 @@ type ObservedView struct {
 	Levels  []LevelView       `json:"levels"`  // as they would be
 }
 
+// Requests is how many were observed.
+func (v *ObservedView) Requests() uint64 { return v.Passed + v.Waited + v.Refused + v.Gone }
+
 // PoolView is one pool. Committed, Excess and Surge are the seats in use by the band in which the
 // work was dispatched; together they are InUse.
 type PoolView struct {
@@ -163,6 +166,16 @@ func (s Snapshot) complete() *Snapshot {
 	s.Flows = head(s.Flows, MaxFlows)
 	s.Surges = head(s.Surges, MaxSurges)
 	s.Refusals = head(s.Refusals, MaxRefusals)
+	if s.Observed != nil {
+		o := *s.Observed
+		o.Rules = head(o.Rules, len(o.Rules))
+		o.Pools = head(o.Pools, len(o.Pools))
+		o.Levels = head(o.Levels, len(o.Levels))
+		if o.ByCode == nil {
+			o.ByCode = map[string]uint64{}
+		}
+		s.Observed = &o
+	}
 	return &s
 }
 
