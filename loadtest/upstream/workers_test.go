@@ -1,6 +1,8 @@
 package upstream
 
 import (
+	"io"
+	"log"
 	"net"
 	"sync"
 	"testing"
@@ -34,6 +36,8 @@ func TestWorkersTakeWhoWaitsInOrderOfArrival(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(time.Second)
+		mu.Lock()
+		defer mu.Unlock()
 		// Two at once; 2 to 4 wait for the first, the second and again the first worker; 5 and 6 find the backlog full.
 		want := []time.Duration{0, 1, 100, 101, 200, -1, -1}
 		for i, ms := range want {
@@ -44,6 +48,8 @@ func TestWorkersTakeWhoWaitsInOrderOfArrival(t *testing.T) {
 				t.Errorf("request %d begun at %v, want %v", i, begun[i], ms)
 			}
 		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if w.free != 2 || len(w.waiting) != 0 {
 			t.Errorf("at the end %d are free, %d wait", w.free, len(w.waiting))
 		}
@@ -53,7 +59,9 @@ func TestWorkersTakeWhoWaitsInOrderOfArrival(t *testing.T) {
 func TestAnUpstreamThatIsOverrunAnswers503AndWorksOnForWhoHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := fasthttputil.NewInmemoryListener()
-		go New(Options{Workers: 1, Backlog: 1}).Serve(listener)
+		server := New(Options{Workers: 1, Backlog: 1})
+		server.Logger = log.New(io.Discard, "", 0) // of the client that leaves
+		go server.Serve(listener)
 		ask := func(patience time.Duration) (status int, took time.Duration) {
 			conn, err := listener.Dial()
 			if err != nil {
