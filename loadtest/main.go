@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"tidegate/loadtest/flat"
 	"tidegate/loadtest/stage"
 	"tidegate/loadtest/upstream"
 )
@@ -21,6 +22,7 @@ const usage = `usage: loadtest <scenario> [flags]; -h after a scenario shows its
 
   promo     one caller's promotion script beside a VIP, 20 ordinary callers and a morning peak
   upstream  the sample upstream alone
+  flat      the flat limit alone, that promo -compare plays against
 
 Exit status: 0 when every check holds, 1 when one fails, 2 when the run is void or cannot be made.
 ("go run" turns each of the last two into 1 and prints "exit status 2".)
@@ -52,6 +54,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return promo(ctx, args, out)
 	case "upstream":
 		return serveUpstream(ctx, args)
+	case "flat":
+		return serveFlat(ctx, args)
 	case "help", "-h", "-help", "--help":
 		fmt.Fprint(out, usage)
 		return nil
@@ -63,20 +67,39 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 func serveUpstream(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("upstream", flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:9000", "address to listen on")
-	groups := make(map[string][]string)
+	o := upstream.Options{Groups: make(map[string][]string)}
+	flags.IntVar(&o.Workers, "workers", 0, "requests worked on at a time, in order of arrival; 0: all")
+	flags.IntVar(&o.Backlog, "backlog", upstream.Backlog, "requests that may wait for a worker; one beyond it is answered 503")
 	flags.Func("group", "callers to count apart, as `name=caller,caller`; may be repeated", func(s string) error {
 		name, callers, ok := strings.Cut(s, "=")
 		if !ok || name == "" || callers == "" {
 			return errors.New("it must read name=caller,caller")
 		}
-		groups[name] = strings.Split(callers, ",")
+		o.Groups[name] = strings.Split(callers, ",")
 		return nil
 	})
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	stage.GoFirst()
-	if err := upstream.Serve(ctx, *listen, groups); err != nil {
+	if err := upstream.Serve(ctx, *listen, o); err != nil {
+		return fmt.Errorf("cannot serve on %s: %w", *listen, err)
+	}
+	return nil
+}
+
+func serveFlat(ctx context.Context, args []string) error {
+	flags := flag.NewFlagSet("flat", flag.ContinueOnError)
+	listen := flags.String("listen", "127.0.0.1:8080", "address to listen on")
+	behind := flags.String("upstream", "127.0.0.1:9000", "address to forward to")
+	qps := flags.Int("qps", 100, "requests a second that may pass, of all callers together")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *qps < 1 {
+		return fmt.Errorf("cannot let pass %d requests a second: -qps must be at least 1", *qps)
+	}
+	if err := flat.Serve(ctx, *listen, *behind, *qps); err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", *listen, err)
 	}
 	return nil

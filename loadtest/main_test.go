@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		case "run":
 			fmt.Fprintln(os.Stderr, fakeMain(os.Args[3]))
 			os.Exit(1)
-		case "upstream":
+		case "upstream", "flat":
 			main()
 			return
 		}
@@ -59,7 +59,12 @@ func TestCommandLinesThatCannotBePlayedSayWhy(t *testing.T) {
 		{"promo now", `unknown argument "now"`},
 		{"promo -seed x", "invalid value"},
 		{"upstream -group vip", "name=caller,caller"},
+		{"promo -markdown", "belongs to -compare"},
+		{"promo -compare -workers 0", "-workers"},
+		{"promo -compare -flat-qps -1", "-flat-qps"},
 		{"upstream -listen nowhere", "cannot serve on nowhere"},
+		{"flat -listen nowhere", "cannot serve on nowhere"},
+		{"flat -qps 0", "at least 1"},
 	} {
 		err := run(context.Background(), strings.Fields(step.args), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), step.want) {

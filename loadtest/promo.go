@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"tidegate/loadtest/openloop"
@@ -29,6 +30,11 @@ type promoOptions struct {
 	short   bool
 	seed    uint64
 	keep    string
+
+	compare  bool
+	workers  int
+	flatQPS  int
+	markdown bool
 }
 
 func promo(ctx context.Context, args []string, out io.Writer) error {
@@ -40,6 +46,10 @@ func promo(ctx context.Context, args []string, out io.Writer) error {
 	flags.BoolVar(&o.short, "short", false, "30 s in all, with a jump of 8 s")
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the arrivals")
 	flags.StringVar(&o.keep, "keep", "", "keep the gateway's config and log in this `directory`")
+	flags.BoolVar(&o.compare, "compare", false, "play it three times: straight at the upstream, through a flat limit, through the gateway")
+	flags.IntVar(&o.workers, "workers", sharedSeats+vipSeats, "with -compare: requests that the upstream works on at a time, the others wait their turn")
+	flags.IntVar(&o.flatQPS, "flat-qps", 0, "with -compare: the flat limit, requests a second; 0: the best for this incident")
+	flags.BoolVar(&o.markdown, "markdown", false, "with -compare: print the table as Markdown")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,6 +60,12 @@ func promo(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if o.compare {
+		return comparePromo(ctx, o, when, grace, command("promo", args), out)
+	}
+	if o.markdown {
+		return errors.New("cannot print promo as Markdown: -markdown belongs to -compare")
+	}
 	played, err := playPromo(ctx, o, when, grace)
 	if err != nil {
 		return err
@@ -57,7 +73,7 @@ func promo(ctx context.Context, args []string, out io.Writer) error {
 	report := newReport(played)
 	report.print(out)
 	if o.json != "" {
-		if err := report.writeJSON(o.json); err != nil {
+		if err := writeJSON(report, o.json); err != nil {
 			return err
 		}
 	}
@@ -101,31 +117,29 @@ type played struct {
 	stopped error // nil when gateway and upstream ended in order
 }
 
-func playPromo(ctx context.Context, o promoOptions, when timeline, grace time.Duration) (p *played, err error) {
-	debug.SetGCPercent(400) // the live heap is small; collect seldom
-	p = &played{seed: o.seed, when: when, cast: promoCast(when)}
+// newPlayed is the run to be played: the same seed gives the same one.
+func newPlayed(seed uint64, when timeline) (p *played, err error) {
+	p = &played{seed: seed, when: when, cast: promoCast(when)}
 	p.run.Quotas = promoQuotas(p.cast)
-	if p.run.Arrivals, err = promoArrivals(p.cast, o.seed); err != nil {
+	p.run.Arrivals, err = promoArrivals(p.cast, seed)
+	return p, err
+}
+
+// collectSeldom is for a generator whose live heap is small.
+func collectSeldom() { debug.SetGCPercent(400) }
+
+func playPromo(ctx context.Context, o promoOptions, when timeline, grace time.Duration) (*played, error) {
+	collectSeldom()
+	p, err := newPlayed(o.seed, when)
+	if err != nil {
 		return nil, err
 	}
-
-	dir := o.keep
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "loadtest-"); err != nil {
-			return nil, fmt.Errorf("cannot make a temporary directory: %w", err)
-		}
-		defer os.RemoveAll(dir)
-	} else if err = os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("cannot keep files in %s: %w", dir, err)
+	dir, program, done, err := place(ctx, o.keep, o.gateway)
+	if err != nil {
+		return nil, err
 	}
-	program := o.gateway
-	if program == "" {
-		progress("building the gateway")
-		if program, err = stage.Build(ctx, dir); err != nil {
-			return nil, err
-		}
-	}
-	s, err := stage.Open(ctx, dir, program, promoConfig(p.cast), poolGroups(p.cast))
+	defer done()
+	s, err := stage.Open(ctx, dir, program, promoConfig(p.cast), upstream.Options{Groups: poolGroups(p.cast)})
 	if err != nil {
 		return nil, err
 	}
@@ -138,27 +152,37 @@ func playPromo(ctx context.Context, o promoOptions, when timeline, grace time.Du
 	return p, nil
 }
 
+// place is where a run's files go, and its gateway: keep and gateway where they are named, else a directory that
+// done removes, and a gateway built in it.
+func place(ctx context.Context, keep, gateway string) (dir, program string, done func(), err error) {
+	dir, done = keep, func() {}
+	if keep == "" {
+		if dir, err = os.MkdirTemp("", "loadtest-"); err != nil {
+			return "", "", nil, fmt.Errorf("cannot make a temporary directory: %w", err)
+		}
+		done = func() { os.RemoveAll(dir) }
+	} else if err = os.MkdirAll(dir, 0o700); err != nil {
+		return "", "", nil, fmt.Errorf("cannot keep files in %s: %w", dir, err)
+	}
+	if gateway != "" {
+		return dir, gateway, done, nil
+	}
+	progress("building the gateway")
+	if program, err = stage.Build(ctx, dir); err != nil {
+		done()
+		return "", "", nil, err
+	}
+	return dir, program, done, nil
+}
+
 // play runs the schedule on an open stage and collects what the gateway and the upstream say of it.
 func (p *played) play(ctx context.Context, s *stage.Stage, grace time.Duration) error {
 	before, err := s.Metrics(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot read the gateway's metrics: %w", err)
 	}
-	playing, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go s.Watch(playing, cancel)
-	go announce(playing, p.when.phases())
-
-	var dialer net.Dialer
-	p.start, p.run.Results, err = openloop.Run(playing, openloop.Plan{
-		Arrivals: p.run.Arrivals,
-		Requests: promoRequests(p.cast, s.Config.Listen),
-		Dial:     func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", s.Config.Listen) },
-		MaxConns: maxConns,
-		Grace:    grace,
-	})
-	if err != nil {
-		return fmt.Errorf("cannot finish the run: %w", context.Cause(playing))
+	if err := p.send(ctx, s, grace); err != nil {
+		return err
 	}
 	after, err := s.Metrics(ctx)
 	if err != nil {
@@ -173,6 +197,27 @@ func (p *played) play(ctx context.Context, s *stage.Stage, grace time.Duration) 
 		return fmt.Errorf("cannot read the gateway's snapshot: %w", err)
 	}
 	p.surges = stage.MergeSurges(s.Log.Surges(), snapshot)
+	return nil
+}
+
+// send runs the schedule against whatever stands on the stage.
+func (p *played) send(ctx context.Context, s *stage.Stage, grace time.Duration) (err error) {
+	playing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go s.Watch(playing, cancel)
+	go announce(playing, p.when.phases())
+
+	var dialer net.Dialer
+	p.start, p.run.Results, err = openloop.Run(playing, openloop.Plan{
+		Arrivals: p.run.Arrivals,
+		Requests: promoRequests(p.cast, s.Address),
+		Dial:     func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", s.Address) },
+		MaxConns: maxConns,
+		Grace:    grace,
+	})
+	if err != nil {
+		return fmt.Errorf("cannot finish the run: %w", context.Cause(playing))
+	}
 	return nil
 }
 
@@ -198,6 +243,11 @@ func announce(ctx context.Context, phases []openloop.Phase) {
 		}
 	}
 	progress("waiting for the last answers")
+}
+
+// command is the line that makes this run again.
+func command(name string, args []string) string {
+	return strings.Join(append([]string{"go run ./loadtest", name}, args...), " ")
 }
 
 func progress(format string, args ...any) {

@@ -181,7 +181,7 @@ func TestTheReportIsPrintedAndWrittenAsAgreed(t *testing.T) {
 	compare(t, "testdata/report.golden.txt", printed.Bytes())
 
 	file := t.TempDir() + "/promo.json"
-	if err := r.writeJSON(file); err != nil {
+	if err := writeJSON(r, file); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)
@@ -196,7 +196,7 @@ func TestTheReportIsPrintedAndWrittenAsAgreed(t *testing.T) {
 	if !strings.HasSuffix(printed.String(), "VOID: nothing above counts.\n") {
 		t.Errorf("a void run ends with %q", printed.String()[printed.Len()-60:])
 	}
-	if err := r.writeJSON("/nowhere/promo.json"); err == nil || !strings.Contains(err.Error(), "cannot write the report to /nowhere/promo.json") {
+	if err := writeJSON(r, "/nowhere/promo.json"); err == nil || !strings.Contains(err.Error(), "cannot write the report to /nowhere/promo.json") {
 		t.Errorf("%v", err)
 	}
 }

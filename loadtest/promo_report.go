@@ -60,7 +60,7 @@ const brokenMetric = "tidegate_refused_within_rate_total"
 
 func newReport(p *played) *Report {
 	phases := p.when.phases()
-	lags := openloop.Lags(p.run.Arrivals, p.run.Results, phases)
+	timed, void := phasesOf(p)
 	e := &evidence{
 		rows:             promoRows(p, phases),
 		jumpFrom:         p.when.jumpPhase().From,
@@ -79,32 +79,44 @@ func newReport(p *played) *Report {
 		}
 	}
 	r := &Report{
-		Scenario: "promo", Seed: p.seed, Start: p.start, Void: openloop.Void(lags), Rows: e.rows,
+		Scenario: "promo", Seed: p.seed, Start: p.start, Phases: timed, Void: void, Rows: e.rows,
 		Surges: e.surges, SpiderServed: e.spider, SpiderPlanned: e.share, SpiderMeasured: e.beyondQuota(),
 		Upstream: e.counts, BrokenBySemantic: e.brokenBySemantic, Checks: judge(e),
 	}
 	if delay, found := e.verdictDelay(); found {
 		r.VerdictAfter = (*tally.Millis)(&delay)
 	}
+	return r
+}
+
+// phasesOf are the phases of a run with the generator's lag in each, and why the run is void, if it is.
+func phasesOf(p *played) (timed []phase, void string) {
+	phases := p.when.phases()
+	lags := openloop.Lags(p.run.Arrivals, p.run.Results, phases)
 	for i, l := range lags {
-		r.Phases = append(r.Phases, phase{
+		timed = append(timed, phase{
 			Name: l.Phase, From: tally.Millis(phases[i].From), To: tally.Millis(phases[i].To),
 			LagP99: tally.Millis(l.P99), LagMax: tally.Millis(l.Max), Unsent: l.Unsent,
 		})
 	}
-	return r
+	return timed, openloop.Void(lags)
 }
 
-// promoRows adds up the results by row, in the order of the cast.
-func promoRows(p *played, phases []openloop.Phase) []Row {
-	var names []string
-	members := make(map[string][]int)
-	for who, m := range p.cast {
+// castRows are the names of the rows in the order of the cast, and the members of each.
+func castRows(cast []member) (names []string, members map[string][]int) {
+	members = make(map[string][]int)
+	for who, m := range cast {
 		if members[m.row] == nil {
 			names = append(names, m.row)
 		}
 		members[m.row] = append(members[m.row], who)
 	}
+	return names, members
+}
+
+// promoRows adds up the results by row, in the order of the cast.
+func promoRows(p *played, phases []openloop.Phase) []Row {
+	names, members := castRows(p.cast)
 	whole := openloop.Phase{From: 0, To: p.when.length()}
 	broken := p.run.BrokenPromises()
 	rows := make([]Row, 0, len(names))
@@ -125,8 +137,9 @@ func (r *Report) held() bool {
 	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return !c.Held })
 }
 
-func (r *Report) writeJSON(file string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
+// writeJSON writes a report to a file.
+func writeJSON(report any, file string) error {
+	text, err := json.MarshalIndent(report, "", "  ")
 	if err == nil {
 		err = os.WriteFile(file, append(text, '\n'), 0o644)
 	}
@@ -180,11 +193,13 @@ func (r *Report) printRows(out io.Writer) {
 	}
 }
 
-func (r *Row) title() string {
-	if r.Callers > 1 {
-		return fmt.Sprintf("%d %s", r.Callers, r.Name)
+func (r *Row) title() string { return title(r.Callers, r.Name) }
+
+func title(callers int, name string) string {
+	if callers > 1 {
+		return fmt.Sprintf("%d %s", callers, name)
 	}
-	return r.Name
+	return name
 }
 
 // of is a latency among what was served, and a dash where nothing was.

@@ -19,7 +19,7 @@ func openStage(t *testing.T) *stage.Stage {
 		t.Fatal(err)
 	}
 	cast := promoCast(shortTimeline)
-	s, err := stage.Open(t.Context(), t.TempDir(), self, promoConfig(cast), poolGroups(cast))
+	s, err := stage.Open(t.Context(), t.TempDir(), self, promoConfig(cast), upstream.Options{Groups: poolGroups(cast)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestAGatewayThatDoesNotStartIsShownWithItsLastWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	cast := promoCast(shortTimeline)
-	_, err := stage.Open(t.Context(), dir, bad, promoConfig(cast), poolGroups(cast))
+	_, err := stage.Open(t.Context(), dir, bad, promoConfig(cast), upstream.Options{Groups: poolGroups(cast)})
 	if err == nil || !strings.Contains(err.Error(), "realtme") || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("%v", err)
 	}

@@ -27,15 +27,12 @@ var brief = timeline{warm: time.Second, quiet: 2 * time.Second, jump: 4 * time.S
 // playFake plays a brief incident in virtual time through the fake gateway, in memory.
 func playFake(t *testing.T, fault func(*fakeGateway)) (report *Report) {
 	synctest.Test(t, func(t *testing.T) {
-		when := brief
-		p := &played{seed: 1, when: when, cast: promoCast(when)}
-		p.run.Quotas = promoQuotas(p.cast)
-		var err error
-		if p.run.Arrivals, err = promoArrivals(p.cast, p.seed); err != nil {
+		p, err := newPlayed(1, brief)
+		if err != nil {
 			t.Fatal(err)
 		}
 		behind, front := fasthttputil.NewInmemoryListener(), fasthttputil.NewInmemoryListener()
-		sample := upstream.New(poolGroups(p.cast))
+		sample := upstream.New(upstream.Options{Groups: poolGroups(p.cast)})
 		go sample.Serve(behind)
 		var text bytes.Buffer
 		events := stage.NewLog(&text)

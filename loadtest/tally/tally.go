@@ -69,39 +69,10 @@ type Run struct {
 	Quotas   []Quota // by Arrival.Who
 }
 
-// promised are the codes that break the promise when the rate had paid the request on arrival.
-var promised = map[string]bool{
-	"rate_exceeded": true, "wait_too_long": true, "wait_expired": true,
-	"queue_full": true, "displaced": true, "too_many_in_flight": true,
-}
-
-// BrokenPromises says of each arrival whether it was refused although its rate had surely paid it.
-func (r *Run) BrokenPromises() []bool {
-	sent := make([][]time.Duration, len(r.Quotas))
-	index := make([][]int, len(r.Quotas))
-	for i, a := range r.Arrivals {
-		if r.Results[i].Failure != openloop.Unsent {
-			sent[a.Who] = append(sent[a.Who], r.Results[i].Sent)
-			index[a.Who] = append(index[a.Who], i)
-		}
-	}
-	broken := make([]bool, len(r.Arrivals))
-	for who, quota := range r.Quotas {
-		for j, paid := range quota.surelyPaid(sent[who]) {
-			i := index[who][j]
-			broken[i] = paid && promised[r.Results[i].Code]
-		}
-	}
-	return broken
-}
-
 // Figures adds up the arrivals of some senders in a phase. broken is of BrokenPromises.
 func (r *Run) Figures(broken []bool, phase openloop.Phase, senders ...int) Figures {
 	f := Figures{Refused: make(map[string]int), Failed: make(map[string]int)}
-	of := make([]bool, len(r.Quotas))
-	for _, who := range senders {
-		of[who] = true
-	}
+	of := r.among(senders)
 	latency := hdrhistogram.New(1, (10 * time.Minute).Microseconds(), 3)
 	for i, a := range r.Arrivals {
 		if !of[a.Who] || a.At < phase.From || a.At >= phase.To {
@@ -152,13 +123,12 @@ func code(r *openloop.Result) string {
 
 // ServedPerSecond counts one sender's served requests by the second of the run in which their answer came.
 func (r *Run) ServedPerSecond(who int, seconds int) []int {
-	served := make([]int, seconds)
+	counts := make([]int, seconds)
 	for i, a := range r.Arrivals {
 		result := &r.Results[i]
-		if second := int(result.Done / time.Second); a.Who == who && result.Failure == openloop.None &&
-			result.Status < 400 && second < seconds {
-			served[second]++
+		if second := int(result.Done / time.Second); a.Who == who && served(result) && second < seconds {
+			counts[second]++
 		}
 	}
-	return served
+	return counts
 }

@@ -143,3 +143,32 @@ func TestMillisAreShownInMilliseconds(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+func TestWhoKeptToHisQuotaIsWrongedByAnythingButAnAnswer(t *testing.T) {
+	run := runOf(
+		openloop.Result{Status: 200},
+		openloop.Result{Status: 429, Code: "wait_too_long"},
+		openloop.Result{Status: 429}, // of no gateway of ours
+		openloop.Result{Status: 503},
+		openloop.Result{Failure: openloop.Timeout},
+		openloop.Result{Failure: openloop.GivenUp},
+		openloop.Result{Failure: openloop.Unsent},
+	)
+	run.Arrivals = append(run.Arrivals, schedule.Arrival{At: 10100 * ms}) // 100 ms after one that had left the quota nothing
+	run.Results = append(run.Results, openloop.Result{Sent: 10100 * ms, Status: 429})
+	within := run.WithinQuota()
+	wronged := run.Wronged(within)
+	for i, want := range []struct{ within, wronged bool }{
+		{true, false}, {true, true}, {true, true}, {true, true}, {true, true}, {true, true}, {false, false}, {false, false},
+	} {
+		if within[i] != want.within || wronged[i] != want.wronged {
+			t.Errorf("request %d: within %v, wronged %v; want %+v", i, within[i], wronged[i], want)
+		}
+	}
+	if n := run.Count(wronged, openloop.Phase{From: 2 * time.Second, To: 8 * time.Second}, 0); n != 3 {
+		t.Errorf("%d wronged from 2 to 8 s, want 3", n)
+	}
+	if n := run.Count(wronged, whole); n != 0 {
+		t.Errorf("%d wronged of nobody", n)
+	}
+}

@@ -11,6 +11,8 @@ type Counts struct {
 	InFlight int              `json:"in_flight"`
 	Peak     int              `json:"peak"`   // highest in flight, all groups together
 	Groups   map[string]Group `json:"groups"` // by group of callers
+	// TurnedAway are those of Served that found the backlog full.
+	TurnedAway int64 `json:"turned_away,omitempty"`
 	// Tags counts requests by the caller and the semantic that the gateway vouched for.
 	Tags map[string]map[string]int64 `json:"tags"`
 }
@@ -79,6 +81,12 @@ func (c *counter) end(group string) {
 	g.InFlight--
 	g.Served++
 	c.counts.Groups[group] = g
+}
+
+func (c *counter) turnAway() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.counts.TurnedAway++
 }
 
 func (c *counter) read() Counts {

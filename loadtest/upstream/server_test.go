@@ -16,7 +16,7 @@ import (
 func TestTheUpstreamCountsExactlyWhatIsInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		listener := fasthttputil.NewInmemoryListener()
-		server := New(map[string][]string{"vip": {"vip-1", "vip-2"}})
+		server := New(Options{Groups: map[string][]string{"vip": {"vip-1", "vip-2"}}})
 		go server.Serve(listener)
 		client := &fasthttp.HostClient{Addr: "sample", MaxConns: 100, Dial: func(string) (net.Conn, error) { return listener.Dial() }}
 		ask := func(path, caller, semantic string) []byte {
