@@ -36,7 +36,7 @@ func (m *Meter) Save(now time.Time) (Saved, bool) {
 	if m.limit.Burst > 0 {
 		s.Missing = m.limit.volume() - m.level
 	} else {
-		s.Paid = m.window.appendPaid(nil, m.limit, m.last)
+		s.Paid = m.window.appendPaid(make([]byte, 0, 10+4*m.window.size), m.limit, m.last)
 	}
 	return s, true
 }

@@ -13,14 +13,17 @@ type Core struct {
 	now   time.Time // of the operation under way; never goes back
 	ns    int64     // the same, since epoch
 
-	setup     Setup
-	pools     []*pool
-	callers   map[int32]*caller
-	semantics map[int32]*semantic
-	flows     map[Key]*Flow
-	slots     slots[Flow]
-	oldest    *Flow // by last use
-	newest    *Flow
+	setup       Setup
+	pools       []*pool
+	callers     map[int32]*caller
+	semantics   map[int32]*semantic
+	flows       map[Key]*Flow
+	flowSlots   slots[Flow]
+	waitSlots   slots[Flow] // of those that have something waiting
+	callerSlots slots[caller]
+	unmet       unmet
+	oldest      *Flow // by last use
+	newest      *Flow
 
 	timers  heap[*timer]
 	seq     uint64

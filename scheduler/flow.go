@@ -38,8 +38,9 @@ type Flow struct {
 	parked    bool    // out of the ready heaps: as many in flight as it may
 
 	// Waiting.
-	waiting int
-	drain   drain
+	waiting  int
+	waitSlot int32
+	drain    drain
 
 	// Life.
 	slot       int32
@@ -56,6 +57,7 @@ type caller struct {
 	meter   pools.Meter // of limit, where there is one
 	blocked heap[*Flow] // flows that wait for it, oldest first unpaid item first
 	pay     timer
+	slot    int32
 	flows   int
 	tenants map[string]int // flows by tenant
 }

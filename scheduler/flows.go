@@ -3,8 +3,6 @@ package scheduler
 import (
 	"strings"
 	"time"
-
-	"tidegate/pools"
 )
 
 // sharedTenant stands for all tenants or addresses past the bounds. No tenant can be called so.
@@ -37,6 +35,7 @@ func (c *Core) makeFlow(key Key, terms Terms) *Flow {
 	if cl == nil {
 		cl = newCaller(key.Caller)
 		c.callers[key.Caller] = cl
+		cl.slot = c.callerSlots.put(cl)
 	}
 	cl.flows++ // from now on, so that the caller stays when it is a flow of its own that makes room
 	if key.Tenant != "" && key.Tenant != sharedTenant {
@@ -60,11 +59,11 @@ func (c *Core) makeFlow(key Key, terms Terms) *Flow {
 	f := &Flow{Key: key, caller: cl, semantic: c.semantic(key.Semantic)}
 	f.pay.flow = f
 	f.terms = terms
-	f.meter = pools.NewMeter(terms.Rule.Limit, c.now)
+	f.meter = c.meter(key, terms.Rule.Limit)
 	c.settleIn(f)
 	c.bringCaller(cl, terms)
 	c.flows[key] = f
-	f.slot = c.slots.put(f)
+	f.slot = c.flowSlots.put(f)
 	if key.Tenant != "" {
 		if cl.tenants == nil {
 			cl.tenants = make(map[string]int)
@@ -103,7 +102,7 @@ func (c *Core) bringCaller(cl *caller, terms Terms) {
 		c.payCaller(cl)
 	case cl.limit == nil:
 		cl.limit = terms.CallerRate
-		cl.meter = pools.NewMeter(*cl.limit, c.now)
+		cl.meter = c.meter(callerKey(cl.id), *cl.limit)
 	case *cl.limit != *terms.CallerRate:
 		cl.limit = terms.CallerRate
 		cl.meter.SetLimit(c.now, *cl.limit)
@@ -181,6 +180,7 @@ func (c *Core) evict() bool {
 // Tidy drops up to n flows that have been idle for long. It is meant to be called now and then.
 func (c *Core) Tidy(now time.Time, n int) {
 	c.advance(now)
+	c.unmet.expire(c.ns, n)
 	for f := c.oldest; f != nil && n > 0; n-- {
 		next := f.next
 		if c.ns-f.used >= int64(idleAfter) && c.idle(f) {
@@ -196,7 +196,7 @@ func (c *Core) Tidy(now time.Time, n int) {
 func (c *Core) drop(f *Flow) {
 	c.unlink(f)
 	delete(c.flows, f.Key)
-	c.slots.drop(f.slot)
+	c.flowSlots.drop(f.slot)
 	c.disarm(&f.pay)
 	for _, p := range f.places {
 		c.leave(p)
@@ -211,5 +211,6 @@ func (c *Core) drop(f *Flow) {
 	if cl.flows == 0 && (cl.limit == nil || cl.meter.Idle(c.now)) {
 		c.disarm(&cl.pay)
 		delete(c.callers, cl.id)
+		c.callerSlots.drop(cl.slot)
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -34,136 +35,95 @@ type QueueFlow struct {
 	OldestWait  time.Duration // so far
 }
 
-// Queue copies who waits, with at most limit of the items. It looks at each flow that waits, and at no more items than it
-// copies. Who is next among the items of one level is the fair queue's choice, and not told.
-func (c *Core) Queue(now time.Time, limit int) Queue {
+// queued is a copied item with what orders it.
+type queued struct {
+	QueueItem
+	pool, level int
+	seq         uint64
+}
+
+// Queue copies who waits, with at most limit of the items. Who is next among the items of one level is the fair queue's
+// choice, and not told.
+//
+// It is not one picture: flows that wait are looked at a thousand at a time, and others may come and go between two looks. No
+// item is told twice.
+func (s *Scheduler) Queue(limit int) Queue {
+	var q Queue
+	walk(s, s.core.waitingFlows, func(f QueueFlow) {
+		q.Flows = append(q.Flows, f)
+		q.Total += f.Waiting
+	})
+	var items []queued
+	walk(s, func(now time.Time, i int, into []queued) ([]queued, int) {
+		return s.core.waitingItems(now, i, limit, into)
+	}, func(it queued) { items = append(items, it) })
+	q.Items = firstOf(items, limit)
+	return q
+}
+
+// waitingFlows appends to into the flows in the next slots of those that wait, and returns the slot to go on from; 0: those
+// were the last.
+func (c *Core) waitingFlows(now time.Time, i int, into []QueueFlow) ([]QueueFlow, int) {
 	c.advance(now)
-	total, lines := c.waiters()
-	r := newQueueReader(limit, total, lines)
-	r.read(c)
-	return r.done()
-}
-
-// waiters is how many items wait, and in how many lines.
-func (c *Core) waiters() (items, lines int) {
-	for _, p := range c.pools {
-		items += p.waiting
-		for _, l := range p.levels {
-			for _, q := range l.queues {
-				for _, e := range q.held.a {
-					lines += e.newest.len()
-				}
-			}
-		}
-	}
-	return items, lines
-}
-
-// queueReader copies a queue into memory that it has beforehand, so that the lock is not held while memory is found.
-type queueReader struct {
-	queue Queue
-	names []byte // of all items, one after the other
-	ends  []int  // of each item's name
-	heads heap[*queueHead]
-	lines []queueHead
-}
-
-// queueHead is what is left to copy of one line. It keeps what the order needs, as looking it up in the item would miss the
-// cache at each comparison.
-type queueHead struct {
-	seq  uint64
-	item *Item
-	pos  int
-}
-
-const usualName = 36 // bytes
-
-// newQueueReader makes room for limit of the items that wait, and an eighth more than wait now: more may come until the
-// lock is had again.
-func newQueueReader(limit, items, lines int) *queueReader {
-	items = min(max(limit, 0), items+items/8+64)
-	lines += lines/8 + 64
-	return &queueReader{
-		queue: Queue{Items: make([]QueueItem, 0, items), Flows: make([]QueueFlow, 0, lines)},
-		names: make([]byte, 0, usualName*items),
-		ends:  make([]int, 0, items),
-		lines: make([]queueHead, 0, lines),
-		heads: heap[*queueHead]{
-			a:    make([]*queueHead, 0, lines),
-			less: func(a, b *queueHead) bool { return a.seq < b.seq },
-			pos:  func(h *queueHead) *int { return &h.pos },
-		},
-	}
-}
-
-func (r *queueReader) read(c *Core) {
-	for _, p := range c.pools {
-		r.queue.Total += p.waiting
-		for b := Committed; b < bands; b++ {
-			for _, l := range p.levels {
-				r.level(c, l.queues[b])
-			}
-		}
-	}
-}
-
-// level copies one level of one band: the lines are merged by arrival, as far as there is room.
-func (r *queueReader) level(c *Core, q *fairQueue) {
-	r.lines = r.lines[:0]
-	for _, e := range q.held.a {
-		for _, l := range e.newest.a {
-			f, head := l.place.flow, l.head
-			if f.first() == head {
-				r.queue.Flows = append(r.queue.Flows, QueueFlow{
-					Flow: f, Pool: q.pool.setup.Name, Level: q.level.name,
-					Waiting: f.waiting, Unpaid: f.unpaid, OldestWait: c.since(head.arrived),
-				})
-			}
-			r.lines = append(r.lines, queueHead{seq: head.seq, item: head})
-		}
-	}
-	if r.full() {
-		return
-	}
-	heads := &r.heads
-	heads.a = heads.a[:0]
-	for i := range r.lines {
-		heads.a = append(heads.a, &r.lines[i])
-		r.lines[i].pos = i + 1
-	}
-	for i := heads.len()/2 - 1; i >= 0; i-- {
-		heads.down(i)
-	}
-	for heads.len() > 0 && !r.full() {
-		h := heads.top()
-		r.item(c, q, h.item)
-		if h.item = h.item.next; h.item == nil {
-			heads.remove(h)
+	part := c.waitSlots.from(i, chunk)
+	for _, f := range part {
+		if f == nil {
 			continue
 		}
-		h.seq = h.item.seq
-		heads.fix(h)
+		first := f.first()
+		p := first.line.place
+		into = append(into, QueueFlow{
+			Flow: f, Pool: p.pool.setup.Name, Level: p.level.name,
+			Waiting: f.waiting, Unpaid: f.unpaid, OldestWait: c.since(first.arrived),
+		})
 	}
+	return into, after(i, len(part))
 }
 
-func (r *queueReader) full() bool { return len(r.queue.Items) == cap(r.queue.Items) }
+// waitingItems is waitingFlows for their items: of each line the first ones, up to limit, as no others can be among the
+// first of all. It stops at a thousand, with a flow's items complete.
+func (c *Core) waitingItems(now time.Time, i, limit int, into []queued) ([]queued, int) {
+	c.advance(now)
+	n := 0
+	for _, f := range c.waitSlots.from(i, chunk) {
+		if n++; f == nil {
+			continue
+		}
+		for _, p := range f.places {
+			into = c.copyLine(&p.lines[0], limit, into)
+			into = c.copyLine(&p.lines[1], limit, into)
+		}
+		if len(into) >= chunk {
+			break
+		}
+	}
+	return into, after(i, n)
+}
 
-func (r *queueReader) item(c *Core, q *fairQueue, it *Item) {
-	r.queue.Items = append(r.queue.Items, QueueItem{
-		Flow: it.Flow, Pool: q.pool.setup.Name, Level: q.level.name, Band: q.band,
-		Waited: c.since(it.arrived), MaxWait: it.MaxWait, Estimate: it.Estimate, Place: it.Place, Bytes: it.Bytes,
+func (c *Core) copyLine(l *line, limit int, into []queued) []queued {
+	p := l.place
+	pool := slices.Index(c.pools, p.pool)
+	for it := l.head; it != nil && limit > 0; it = it.next {
+		limit--
+		into = append(into, queued{
+			QueueItem: QueueItem{
+				Flow: it.Flow, Name: string(it.Name), Pool: p.pool.setup.Name, Level: p.level.name, Band: l.band(),
+				Waited: c.since(it.arrived), MaxWait: it.MaxWait, Estimate: it.Estimate, Place: it.Place, Bytes: it.Bytes,
+			},
+			pool: pool, level: p.level.rank, seq: it.seq,
+		})
+	}
+	return into
+}
+
+// firstOf is the first limit items in order.
+func firstOf(items []queued, limit int) []QueueItem {
+	slices.SortFunc(items, func(a, b queued) int {
+		return cmp.Or(cmp.Compare(a.pool, b.pool), cmp.Compare(a.Band, b.Band), cmp.Compare(a.level, b.level), cmp.Compare(a.seq, b.seq))
 	})
-	r.names = append(r.names, it.Name...)
-	r.ends = append(r.ends, len(r.names))
-}
-
-// done is the copy, with the names as parts of one string.
-func (r *queueReader) done() Queue {
-	names, from := string(r.names), 0
-	for i, end := range r.ends {
-		r.queue.Items[i].Name = names[from:end]
-		from = end
+	first := make([]QueueItem, max(0, min(limit, len(items))))
+	for i := range first {
+		first[i] = items[i].QueueItem
 	}
-	r.queue.Items = slices.Clip(r.queue.Items)
-	return r.queue
+	return first
 }

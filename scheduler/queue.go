@@ -57,6 +57,7 @@ func (c *Core) queue(it *Item) {
 	it.state = waiting
 	if f.waiting == 0 {
 		f.drain.begin(c.ns)
+		f.waitSlot = c.waitSlots.put(f)
 	}
 	if p.hold == nil {
 		if p.hold = p.pool.holds[f.caller.id]; p.hold == nil {
@@ -123,6 +124,7 @@ func (c *Core) unqueue(it *Item, dispatched bool) {
 	if f.waiting == 0 {
 		f.drain.end()
 		f.parked = false
+		c.waitSlots.drop(f.waitSlot)
 	}
 }
 

@@ -134,29 +134,27 @@ func (s *Scheduler) Quota(now time.Time, f *Flow) Quota {
 
 // EachFlow shows every flow to visit, which is called outside the lock; the lock is never held for more than a thousand
 // flows. A flow that is there all the time is met once, one that is made or dropped meanwhile once or not at all.
-func (s *Scheduler) EachFlow(visit func(FlowStats)) {
-	stats := make([]FlowStats, 0, chunk)
-	for slot, more := 0, true; more; more = slot > 0 {
+func (s *Scheduler) EachFlow(visit func(FlowStats)) { walk(s, s.core.FlowsFrom, visit) }
+
+// walk visits all that from hands out, chunk by chunk. from is called under the lock, visit outside it.
+func walk[T any](s *Scheduler, from func(now time.Time, i int, into []T) ([]T, int), visit func(T)) {
+	part := make([]T, 0, chunk)
+	for i, more := 0, true; more; more = i > 0 {
 		s.mu.Lock()
-		stats, slot = s.core.FlowsFrom(time.Now(), slot, stats[:0])
+		part, i = from(time.Now(), i, part[:0])
 		s.unlock()
-		for i := range stats {
-			visit(stats[i])
+		for _, x := range part {
+			visit(x)
 		}
 	}
 }
 
-// Queue copies who waits, with at most limit of the items; see Core.Queue. The memory for it is found outside the lock.
-func (s *Scheduler) Queue(limit int) Queue {
+// Restore gives the scheduler what an earlier one had paid; see Core.Restore.
+func (s *Scheduler) Restore(flows []SavedFlow, callers []SavedCaller, ago time.Duration) (kept int) {
 	s.mu.Lock()
-	items, lines := s.core.waiters()
-	s.mu.Unlock()
-	r := newQueueReader(limit, items, lines)
-	s.mu.Lock()
-	s.core.Advance(time.Now())
-	r.read(s.core)
+	kept = s.core.Restore(time.Now(), flows, callers, ago)
 	s.unlock()
-	return r.done()
+	return kept
 }
 
 // unlock wakes those who were decided, sets the timer for what falls due next, and unlocks. Each

@@ -130,16 +130,13 @@ func (c *Core) flowStats(f *Flow) FlowStats {
 // were the last. A flow that is there from the first call to the last is met once.
 func (c *Core) FlowsFrom(now time.Time, slot int, into []FlowStats) (stats []FlowStats, next int) {
 	c.advance(now)
-	part := c.slots.from(slot, chunk)
+	part := c.flowSlots.from(slot, chunk)
 	for _, f := range part {
 		if f != nil {
 			into = append(into, c.flowStats(f))
 		}
 	}
-	if len(part) < chunk {
-		return into, 0
-	}
-	return into, slot + chunk
+	return into, after(slot, len(part))
 }
 
 // oldestWait looks at the first item of each waiting line of a level.
