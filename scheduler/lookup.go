@@ -70,7 +70,7 @@ func (c *Core) waitingFlows(now time.Time, i int, into []QueueFlow) ([]QueueFlow
 		if f == nil {
 			continue
 		}
-		first := f.first()
+		first := f.oldest()
 		p := first.line.place
 		into = append(into, QueueFlow{
 			Flow: f, Pool: p.pool.setup.Name, Level: p.level.name,
@@ -78,6 +78,19 @@ func (c *Core) waitingFlows(now time.Time, i int, into []QueueFlow) ([]QueueFlow
 		})
 	}
 	return into, after(i, len(part))
+}
+
+// oldest is the item of the flow that has waited longest; some item must wait.
+func (f *Flow) oldest() *Item {
+	var oldest *Item
+	for _, p := range f.places {
+		for i := range p.lines {
+			if it := p.lines[i].head; it != nil && (oldest == nil || it.seq < oldest.seq) {
+				oldest = it
+			}
+		}
+	}
+	return oldest
 }
 
 // waitingItems is waitingFlows for their items: of each line the first ones, up to limit, as no others can be among the

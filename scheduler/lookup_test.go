@@ -143,6 +143,25 @@ func TestTheQueueIsCopiedInTheOrderOfPoolsBandsLevelsAndArrival(t *testing.T) {
 	})
 }
 
+func TestWhatIsOnlyObservedIsToldToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		set := onePool(1, 20)
+		set.Observe = true
+		s := New(set)
+		tm := terms(rule(1, time.Minute, "batch", 0))
+		tm.Rule.Observe = true
+		f := s.Meter(time.Now(), key(1, chat), tm)
+		for range 3 {
+			s.Arrive(time.Now(), &Item{Flow: f})
+		}
+		q := s.Queue(10)
+		if q.Total != 2 || len(q.Items) != 2 || len(q.Flows) != 1 || q.Flows[0].Waiting != 2 || q.Items[1].Band != Committed {
+			t.Errorf("%+v", q)
+		}
+		s.Drain()
+	})
+}
+
 func TestAFlowThatWaitsInTwoPlacesIsToldOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(withVIP(1))
