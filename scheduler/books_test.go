@@ -13,14 +13,14 @@ import (
 func check(t testing.TB, c *Core, items map[*Item]bool) {
 	t.Helper()
 	type tally struct {
-		waiting, inUse, long, longUnpaid int
-		bytes                            int64
-		held                             [bands]int
+		waiting, observed, inUse, long, longUnpaid, longObserved int
+		bytes, observedBytes                                     int64
+		held                                                     [bands]int
 	}
 	pool := map[*pool]*tally{}
 	flowWaiting, flowUnpaid, flowBusy := map[*Flow]int{}, map[*Flow]int{}, map[*Flow]int{}
-	queueWaiting := map[*fairQueue]int{}
-	entryWaiting := map[*entry]int{}
+	queueWaiting, queueObserved := map[*fairQueue]int{}, map[*fairQueue]int{}
+	entryWaiting, entryObserved := map[*entry]int{}, map[*entry]int{}
 	queueBytes, entryBytes := map[*fairQueue]int64{}, map[*entry]int64{}
 	for _, p := range c.pools {
 		pool[p] = &tally{}
@@ -33,20 +33,27 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 			p.waiting++
 			p.bytes += it.Bytes
 			flowWaiting[it.Flow]++
-			if !it.Paid {
+			if it.owes() {
 				flowUnpaid[it.Flow]++
 			}
-			if it.Paid != l.paid {
-				t.Fatalf("item paid=%v waits in the line paid=%v", it.Paid, l.paid)
+			if it.owes() == l.paid || it.rule.Observe != l.place.observe {
+				t.Fatalf("item paid=%v observe=%v waits in the line paid=%v of a place observe=%v", it.Paid, it.rule.Observe, l.paid, l.place.observe)
 			}
 			if l.entry.queue != l.place.level.queues[l.band()] {
 				t.Fatalf("a line of band %v waits in the queue of band %v", l.band(), l.entry.queue.band)
 			}
-			queueWaiting[l.entry.queue]++
-			entryWaiting[l.entry]++
-			queueBytes[l.entry.queue] += it.Bytes
-			entryBytes[l.entry] += it.Bytes
-			if it.expiry.pos == 0 || it.expiry.at < c.ns {
+			if it.rule.Observe {
+				p.observed++
+				p.observedBytes += it.Bytes
+				queueObserved[l.entry.queue]++
+				entryObserved[l.entry]++
+			} else {
+				queueWaiting[l.entry.queue]++
+				entryWaiting[l.entry]++
+				queueBytes[l.entry.queue] += it.Bytes
+				entryBytes[l.entry] += it.Bytes
+			}
+			if limited := !it.rule.Observe || it.OwnWait; limited != (it.expiry.pos != 0) || limited && it.expiry.at < c.ns {
 				t.Fatalf("a waiting item's longest wait has ended, or nothing watches it")
 			}
 			if it.Verdict != Waiting {
@@ -62,25 +69,36 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 				if it.counted != Committed {
 					p.longUnpaid++
 				}
+				if it.rule.Observe {
+					p.longObserved++
+				}
 			}
 		}
 	}
 	for _, p := range c.pools {
 		w := pool[p]
-		if p.waiting != w.waiting || p.waitingBytes != w.bytes || p.inUse != w.inUse || p.held != w.held || p.long != w.long || p.longUnpaid != w.longUnpaid {
-			t.Fatalf("pool %s: books %d %d %d %v %d %d, recounted %+v", p.setup.Name, p.waiting, p.waitingBytes, p.inUse, p.held, p.long, p.longUnpaid, *w)
+		if p.waiting != w.waiting || p.waitingBytes != w.bytes || p.inUse != w.inUse || p.held != w.held || p.long != w.long || p.longUnpaid != w.longUnpaid ||
+			p.observed != w.observed || p.observedBytes != w.observedBytes || p.longObserved != w.longObserved {
+			t.Fatalf("pool %s: books %d %d %d %v %d %d %d %d %d, recounted %+v", p.setup.Name, p.waiting, p.waitingBytes, p.inUse, p.held, p.long, p.longUnpaid,
+				p.observed, p.observedBytes, p.longObserved, *w)
 		}
+		if p.observed > 0 && p.inUse < p.setup.Seats {
+			t.Fatalf("pool %s: %d wait that are only observed, and %d of %d seats are in use", p.setup.Name, p.observed, p.inUse, p.setup.Seats)
+		}
+		held := map[int32]holding{}
 		heavy := 0
 		for _, l := range p.levels {
 			ready := 0
 			for _, q := range l.queues {
-				if q.waiting != queueWaiting[q] || q.bytes != queueBytes[q] {
+				if q.waiting != queueWaiting[q] || q.bytes != queueBytes[q] || q.observed != queueObserved[q] {
 					t.Fatalf("queue %s/%s/%v: books %d, recounted %d", p.setup.Name, l.name, q.band, q.waiting, queueWaiting[q])
 				}
 				for _, e := range q.callers {
-					if e.waiting != entryWaiting[e] || e.bytes != entryBytes[e] {
+					if e.waiting != entryWaiting[e] || e.bytes != entryBytes[e] || e.observed != entryObserved[e] {
 						t.Fatalf("entry: books %d, recounted %d", e.waiting, entryWaiting[e])
 					}
+					h := held[e.caller.id]
+					held[e.caller.id] = holding{h.items + e.waiting, h.bytes + e.bytes}
 				}
 				for s := range q.ready {
 					for _, e := range q.ready[s].a {
@@ -88,7 +106,7 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 							t.Fatalf("a caller without ready lines is ready")
 						}
 						for _, line := range e.lines[s].a {
-							if line.n == 0 || line.place.flow.parked || line.speed != speed(s) {
+							if line.n == 0 || line.place.flow.parked && !line.place.observe || line.speed != speed(s) {
 								t.Fatalf("a line that may not go is ready")
 							}
 							if speed(s) != quick {
@@ -109,11 +127,16 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 				t.Fatalf("level %s: %d ready lines on the books, %d recounted", l.name, l.share.lines, ready)
 			}
 		}
+		for id, h := range p.holds {
+			if *h != held[id] {
+				t.Fatalf("pool %s: caller %d holds %+v on the books, %+v recounted", p.setup.Name, id, *h, held[id])
+			}
+		}
 		if heavy != len(p.heavy) {
 			t.Fatalf("%d heavy lines on the books, %d recounted", len(p.heavy), heavy)
 		}
-		if p.waiting > p.setup.MaxWaiting && !p.gone {
-			t.Fatalf("%d wait of at most %d", p.waiting, p.setup.MaxWaiting)
+		if n := p.waiting - p.observed; n > p.setup.MaxWaiting && !p.gone {
+			t.Fatalf("%d wait of at most %d", n, p.setup.MaxWaiting)
 		}
 		// Work-conserving: no seat is free that somebody who waits may take. Age alone can close a
 		// speed between two looks, so what pick would say now counts.
@@ -141,6 +164,34 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 			}
 		}
 	}
+}
+
+// ghosts finds all that is in the shadow: who waits stands in its queues, and who has a seat will give it back at a
+// known moment or when a request does that is still under way.
+func ghosts(s *shadow, items map[*Item]bool) map[*Item]bool {
+	all := map[*Item]bool{}
+	for _, p := range s.core.pools {
+		for _, l := range p.levels {
+			for _, q := range l.queues {
+				for _, e := range q.held.a {
+					for _, line := range e.newest.a {
+						for it := line.head; it != nil; it = it.next {
+							all[it] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, g := range s.leaving.a {
+		all[&g.item] = true
+	}
+	for it := range items {
+		if g := it.ghost; g != nil && g.of == s && g.item.state == inFlight {
+			all[&g.item] = true
+		}
+	}
+	return all
 }
 
 // play applies a sequence of operations, three bytes each, and checks the books after every one.
@@ -179,8 +230,22 @@ func play(t testing.TB, ops []byte) {
 	version := uint64(1)
 	items := map[*Item]bool{}
 	var held, queued []*Item
+	arrived, observes, looser := 0, 0, make([]Rule, len(rules))
+	for i := range rules {
+		looser[i] = *observed(rules[i].Rule)
+	}
+	untold := map[string]bool{}
 	collect := func() {
+		for _, j := range c.Judged() {
+			if !untold[j.Name] || j.Verdict == Waiting || j.Wait < 0 {
+				t.Fatalf("%s: %v after %v, told twice or not at all to be told", j.Name, j.Verdict, j.Wait)
+			}
+			delete(untold, j.Name)
+		}
 		for _, it := range c.Decided() {
+			if v := it.Verdict; it.rule.Observe && v != Granted && v != Gone && (v != WaitExpired || !it.OwnWait) {
+				t.Fatalf("ended %v, though it is only observed", v)
+			}
 			if it.Verdict == Granted {
 				held = append(held, it)
 			} else if it.state != done {
@@ -195,14 +260,28 @@ func play(t testing.TB, ops []byte) {
 		case 0, 1, 2: // arrive
 			tm := rules[int(a)%len(rules)]
 			tm.Version = version
+			if set.Observe && observes>>(int(a)%len(rules))&1 == 1 {
+				tm.Rule = &looser[int(a)%len(rules)]
+			}
 			k := key(int32(a%4), int32(a%3))
 			if b%7 == 0 {
 				k.Tenant = fmt.Sprint("t", b)
 			}
 			f := c.Meter(now, k, tm)
-			it := &Item{Flow: f, MaxWait: f.terms.Rule.MaxWait, Bytes: int64(b) * 10}
+			it := &Item{Flow: f, MaxWait: f.terms.Rule.MaxWait, Bytes: int64(b) * 10, Name: fmt.Append(nil, arrived)}
+			if arrived++; b%5 == 0 && it.MaxWait > 0 {
+				it.OwnWait, it.MaxWait = true, it.MaxWait/time.Duration(1+b%3)*time.Duration(b%2)
+			}
 			items[it] = true
 			c.Arrive(now, it)
+			if it.rule.Observe {
+				if v := it.Verdict; v != Granted && v != Waiting && (v != WaitTooLong || !it.OwnWait || it.MaxWait > 0) {
+					t.Fatalf("refused %v, though it is only observed", v)
+				}
+				if c.shadow != nil {
+					untold[string(it.Name)] = true
+				}
+			}
 			switch it.Verdict {
 			case Granted:
 				held = append(held, it)
@@ -240,6 +319,7 @@ func play(t testing.TB, ops []byte) {
 		case 7: // reload
 			if a%4 == 0 {
 				version++
+				set.Observe, observes = b%2 == 1, int(b)*37
 				set := set
 				set.Pools = append([]PoolSetup(nil), set.Pools...)
 				set.Pools[0].Seats = 1 + int(b%6)
@@ -249,6 +329,7 @@ func play(t testing.TB, ops []byte) {
 				c.Apply(now, set)
 				if b%3 == 0 {
 					rules[0], rules[3] = rules[3], rules[0]
+					looser[0], looser[3] = *observed(rules[0].Rule), *observed(rules[3].Rule)
 				}
 			} else {
 				c.Tidy(now, 3)
@@ -256,6 +337,11 @@ func play(t testing.TB, ops []byte) {
 		}
 		collect()
 		check(t, c, items)
+		if c.shadow != nil {
+			c.Advance(now)
+			collect()
+			check(t, c.shadow.core, ghosts(c.shadow, items))
+		}
 	}
 	// In the end everything drains: nothing is held, nothing waits, every count is back.
 	for len(held) > 0 {
@@ -276,6 +362,13 @@ func play(t testing.TB, ops []byte) {
 		}
 		held = nil
 		collect()
+	}
+	if c.shadow != nil {
+		if n := c.shadow.leaving.len(); n > 0 || c.shadow.core.pools[0].inUse > 0 || len(untold) > 0 {
+			t.Fatalf("%d ghosts are left, %d seats are held by them, and %d are not told", n, c.shadow.core.pools[0].inUse, len(untold))
+		}
+	} else if len(untold) > 0 {
+		t.Fatalf("%d are never told", len(untold))
 	}
 	for _, p := range c.pools {
 		if p.inUse != 0 || p.waiting != 0 || p.waitingBytes != 0 || p.long != 0 || p.held != [bands]int{} {

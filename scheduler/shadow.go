@@ -83,8 +83,9 @@ func (s *shadow) terms(t Terms) Terms {
 func (s *shadow) flowOf(f *Flow) *Flow {
 	met := s.core.flows[f.Key]
 	cl := s.core.callers[f.caller.id]
+	limited := cl != nil && cl.limit != nil
 	g := s.core.Meter(s.now(), f.Key, s.terms(f.terms))
-	if cl == nil && f.caller.limit != nil {
+	if !limited && g.caller.limit != nil && f.caller.limit != nil {
 		g.caller.meter = f.caller.meter.Clone()
 		g.caller.meter.SetLimit(s.now(), *g.caller.limit)
 	}
