@@ -3,7 +3,6 @@ package console
 import (
 	"errors"
 	"io"
-	"net"
 	"sync"
 	"time"
 
@@ -106,7 +105,7 @@ func (c *Console) readBody(ctx *fasthttp.RequestCtx, limit int) (body []byte, re
 }
 
 func bodyProblem(err error) error {
-	var timeout net.Error
+	var timeout interface{ Timeout() bool }
 	if errors.As(err, &timeout) && timeout.Timeout() {
 		return problemBodySlow
 	}

@@ -70,11 +70,11 @@ type Console struct {
 	tokens  atomic.Pointer[[]token]
 }
 
-// maxConnections lets a thousand clients write at once, with place for those who look. A connection that
-// has no token costs 40 KiB at most: the header's buffer, the answer's, what is read ahead of a body, and a
-// stack; all of them 80 MiB. The bodies of those that have one share maxBodies, and decoding holds at
-// most twice that beside it: 100 MiB.
-const maxConnections = 2048
+// maxConnections lets a thousand clients write at once, with place for those who look. It bounds the
+// memory that whoever reaches the listener can take without a token: 60 KiB a connection with a header of
+// 16 KiB, and 260 KiB if he cuts that into thousands of fields, so 75 and at worst 330 MiB in all. The
+// bodies of those who have a token share maxBodies, and decoding holds at most twice that beside it: 100 MiB.
+const maxConnections = 1280
 
 // New makes a console. It starts nothing.
 func New(o Options) *Console {
@@ -100,10 +100,11 @@ func New(o Options) *Console {
 		IdleTimeout:    75 * time.Second,
 		ReadBufferSize: 16 << 10, // of the header
 		// A body is read when the guard has let its request in, and not by the library, which would
-		// have all of it in memory by then. It reads at most 8 KiB ahead.
+		// have all of it in memory by then. Of a body over MaxRequestBodySize it reads no more than that
+		// ahead, so here one byte; how much is taken is for readBody to say.
 		StreamRequestBody:            true,
+		MaxRequestBodySize:           1,
 		DisablePreParseMultipartForm: true,
-		MaxRequestBodySize:           maxConfigBody,
 		Concurrency:                  maxConnections,
 	}
 	return c
