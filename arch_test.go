@@ -20,13 +20,14 @@ import (
 // decides where it stands: imports go down this list and never up. The one step inside the lowest layer is
 // that the scheduler is built on the meters of pools.
 var rooms = map[string][]string{
-	"":                 {"gateway", "gateway/config", "gateway/policy", "gateway/replay"},
-	"gateway":          {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/replay", "scheduler", "detector", "pools"},
+	"":                 {"gateway", "gateway/config", "gateway/policy", "gateway/record", "gateway/replay"},
+	"gateway":          {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "scheduler", "detector", "pools"},
 	"gateway/replay":   {"gateway/config", "gateway/policy", "scheduler", "detector", "pools"},
 	"gateway/console":  {"gateway/config", "dashboards"},
 	"gateway/policy":   {"gateway/config", "scheduler", "pools"},
 	"gateway/upstream": {"gateway/config", "gateway/octets"},
 	"gateway/octets":   {},
+	"gateway/record":   {},
 	"gateway/config":   {},
 	"dashboards":       {},
 	"scheduler":        {"pools"},
