@@ -21,6 +21,7 @@ import (
 const usage = `usage: loadtest <scenario> [flags]; -h after a scenario shows its flags
 
   promo     one caller's promotion script beside a VIP, 20 ordinary callers and a morning peak
+  reload    ten changed configs a second under load, beside the same load without
   upstream  the sample upstream alone
   flat      the flat limit alone, that promo -compare plays against
 
@@ -52,6 +53,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	switch name, args := args[0], args[1:]; name {
 	case "promo":
 		return promo(ctx, args, out)
+	case "reload":
+		return reload(ctx, args, out)
 	case "upstream":
 		return serveUpstream(ctx, args)
 	case "flat":

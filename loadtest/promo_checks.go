@@ -78,7 +78,7 @@ func (e *evidence) falseSurges() []string {
 func judge(e *evidence) []Check {
 	return []Check{
 		e.promiseKept(), e.vipUndisturbed(), e.verdictInTime(), e.noFalseSurge(), e.overServed(),
-		e.spiderQuota(), e.spiderShare(), e.comeBack(), e.seatsKept(), e.allAnswered(), e.countedAsDefault(), e.endedInOrder(),
+		e.spiderQuota(), e.spiderShare(), e.comeBack(), e.seatsKept(), e.allAnswered(), e.countedAsDefault(), endedInOrder(e.stopped),
 	}
 }
 
@@ -250,10 +250,10 @@ func (e *evidence) countedAsDefault() Check {
 	}
 }
 
-func (e *evidence) endedInOrder() Check {
-	c := Check{Name: "the gateway ends in order on SIGTERM", Figure: "it did", Held: e.stopped == nil}
+func endedInOrder(stopped error) Check {
+	c := Check{Name: "the gateway ends in order on SIGTERM", Figure: "it did", Held: stopped == nil}
 	if !c.Held {
-		c.Figure = e.stopped.Error()
+		c.Figure = stopped.Error()
 	}
 	return c
 }

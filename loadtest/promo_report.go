@@ -133,8 +133,10 @@ func promoRows(p *played, phases []openloop.Phase) []Row {
 	return rows
 }
 
-func (r *Report) held() bool {
-	return !slices.ContainsFunc(r.Checks, func(c Check) bool { return !c.Held })
+func (r *Report) held() bool { return held(r.Checks) }
+
+func held(checks []Check) bool {
+	return !slices.ContainsFunc(checks, func(c Check) bool { return !c.Held })
 }
 
 // writeJSON writes a report to a file.
@@ -157,7 +159,12 @@ func (r *Report) print(out io.Writer) {
 	fmt.Fprintln(out)
 	r.printGateway(out)
 	fmt.Fprintln(out)
-	for _, c := range r.Checks {
+	printChecks(out, r.Checks, r.Void)
+}
+
+// printChecks prints which hold, and in the end whether all do.
+func printChecks(out io.Writer, checks []Check, void string) {
+	for _, c := range checks {
 		mark := "ok  "
 		if !c.Held {
 			mark = "FAIL"
@@ -165,10 +172,10 @@ func (r *Report) print(out io.Writer) {
 		fmt.Fprintf(out, "%s  %s: %s\n", mark, c.Name, c.Figure)
 	}
 	switch {
-	case r.Void != "":
+	case void != "":
 		fmt.Fprintln(out, "\nVOID: nothing above counts.")
-	case r.held():
-		fmt.Fprintf(out, "\nAll %d checks hold.\n", len(r.Checks))
+	case held(checks):
+		fmt.Fprintf(out, "\nAll %d checks hold.\n", len(checks))
 	default:
 		fmt.Fprintln(out, "\nNot all checks hold.")
 	}

@@ -30,8 +30,8 @@ type Plan struct {
 	sleep func(time.Duration) // time.Sleep, but for tests of the lag
 }
 
-// lead is the time between Run's call and the schedule's zero.
-const lead = 20 * time.Millisecond
+// Lead is the time between Run's call and the schedule's zero.
+const Lead = 20 * time.Millisecond
 
 // Run plays the plan. The start is the schedule's zero, with its wall clock; results are by arrival.
 // When ctx ends early, what was under way is given up, what was still to be sent is Unsent, and the
@@ -42,7 +42,7 @@ func Run(ctx context.Context, plan Plan) (start time.Time, results []Result, err
 	g := &generator{
 		plan:    plan,
 		hold:    hold,
-		start:   time.Now().Add(lead),
+		start:   time.Now().Add(Lead),
 		results: make([]Result, len(plan.Arrivals)),
 		idle:    make([]*connection, 0, plan.MaxConns),
 	}

@@ -49,8 +49,8 @@ func TestAStalledServerShowsInTheLatencyOfEveryRequestMeantForTheStall(t *testin
 	}, func(t *testing.T, dial func(context.Context) (net.Conn, error)) {
 		// 100/s for 3 s; the server stands still from t = 1 s to t = 2 s. A generator that waited for answers
 		// would send one request into the stall and report one slow answer.
-		zero := time.Now().Add(lead)
-		time.AfterFunc(lead+995*time.Millisecond, func() { stallEnds.Store(zero.Add(2 * time.Second).UnixNano()) })
+		zero := time.Now().Add(Lead)
+		time.AfterFunc(Lead+995*time.Millisecond, func() { stallEnds.Store(zero.Add(2 * time.Second).UnixNano()) })
 		arrivals := every(10*time.Millisecond, 300)
 		_, results, err := Run(t.Context(), Plan{Arrivals: arrivals, Requests: get(10 * time.Second), Dial: dial, MaxConns: 200, Grace: time.Minute})
 		if err != nil {
@@ -242,7 +242,7 @@ func TestAnInterruptEndsTheRunAtOnce(t *testing.T) {
 	inBubble(t, func(*fasthttp.RequestCtx) { time.Sleep(10 * time.Second) }, func(t *testing.T, dial func(context.Context) (net.Conn, error)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		began := time.Now()
-		time.AfterFunc(lead+1005*time.Millisecond, cancel)
+		time.AfterFunc(Lead+1005*time.Millisecond, cancel)
 		_, results, err := Run(ctx, Plan{Arrivals: every(100*time.Millisecond, 1000), Requests: get(time.Minute), Dial: dial, MaxConns: 2000, Grace: time.Minute})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v, want canceled", err)

@@ -15,7 +15,7 @@ type Config struct {
 	Listen, Admin string // host:port
 	StateDir      string
 	MaxConns      int
-	Upstream      string // host:port
+	Upstream      string // host:port; "": the sample inside the gateway
 	Levels        []string
 	Pools         []Pool
 	Semantics     []Semantic
@@ -37,16 +37,20 @@ type Semantic struct {
 	Name, Level string
 	Rate        string // "200/s"
 	MaxWait     string // "2s"
+	Burst       int    // 0: none, the rate is a window
+	MaxInFlight int    // of a flow; 0: no bound
+	OverRate    string // "": the default
 }
 
 // Plan is a tier; its rules give a rate by semantic.
 type Plan struct {
-	Name  string
-	Rules []Rule
+	Name    string
+	Rules   []Rule
+	CountBy string // "": the default
 }
 
-// Rule gives a plan's rate for a semantic.
-type Rule struct{ Semantic, Rate string }
+// Rule gives a plan's rate for a semantic, and for a route alone where one is named.
+type Rule struct{ Semantic, Rate, Route string }
 
 // Route leads a path to the upstream.
 type Route struct {
@@ -59,6 +63,15 @@ type Caller struct {
 	ID, Key    string
 	Plan, Pool string
 	Semantics  []string
+	Second     string // another key; "": none
+}
+
+// Target is the upstream's URL.
+func (c *Config) Target() string {
+	if c.Upstream == "" {
+		return "builtin:sample"
+	}
+	return "http://" + c.Upstream
 }
 
 //go:embed config.toml.tmpl

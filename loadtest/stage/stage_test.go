@@ -15,12 +15,21 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 func TestConfigIsWrittenAsTOML(t *testing.T) {
 	config := Config{
 		Listen: "127.0.0.1:1", Admin: "127.0.0.1:2", StateDir: `/tmp/a "b\c`, MaxConns: 9000, Upstream: "127.0.0.1:3",
-		Levels:    []string{"realtime", "batch"},
-		Pools:     []Pool{{"shared", 64, 0.8, 0.5}, {"vip", 32, 0.8, 0.5}},
-		Semantics: []Semantic{{"chat", "realtime", "200/s", "2s"}, {"default", "batch", "5/s", "5s"}},
-		Plans:     []Plan{{Name: "standard"}, {Name: "ordinary", Rules: []Rule{{"chat", "20/s"}, {"export", "5/s"}}}},
-		Routes:    []Route{{"mixed", "/v1/mixed/*", []string{"chat", "export"}}},
-		Callers:   []Caller{{"vip-1", "test", "standard", "vip", []string{"chat"}}, {"b", "promo-b", "ordinary", "shared", nil}},
+		Levels: []string{"realtime", "batch"},
+		Pools:  []Pool{{"shared", 64, 0.8, 0.5}, {"vip", 32, 0.8, 0.5}},
+		Semantics: []Semantic{
+			{Name: "chat", Level: "realtime", Rate: "200/s", MaxWait: "2s"},
+			{Name: "default", Level: "batch", Rate: "5/s", MaxWait: "5s", Burst: 10, MaxInFlight: 2, OverRate: "reject"},
+		},
+		Plans: []Plan{
+			{Name: "standard"},
+			{Name: "ordinary", CountBy: "tenant", Rules: []Rule{{Semantic: "chat", Rate: "20/s"}, {Semantic: "export", Rate: "5/s", Route: "mixed"}}},
+		},
+		Routes: []Route{{"mixed", "/v1/mixed/*", []string{"chat", "export"}}},
+		Callers: []Caller{
+			{ID: "vip-1", Key: "test", Plan: "standard", Pool: "vip", Semantics: []string{"chat"}},
+			{ID: "b", Key: "promo-b", Second: "test", Plan: "ordinary", Pool: "shared"},
+		},
 	}
 	var got bytes.Buffer
 	if err := config.Write(&got); err != nil {

@@ -4,6 +4,7 @@ package tally
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -71,11 +72,16 @@ type Run struct {
 
 // Figures adds up the arrivals of some senders in a phase. broken is of BrokenPromises.
 func (r *Run) Figures(broken []bool, phase openloop.Phase, senders ...int) Figures {
+	return r.FiguresOf(broken, []openloop.Phase{phase}, senders...)
+}
+
+// FiguresOf adds them up over several phases together.
+func (r *Run) FiguresOf(broken []bool, phases []openloop.Phase, senders ...int) Figures {
 	f := Figures{Refused: make(map[string]int), Failed: make(map[string]int)}
 	of := r.among(senders)
 	latency := hdrhistogram.New(1, (10 * time.Minute).Microseconds(), 3)
 	for i, a := range r.Arrivals {
-		if !of[a.Who] || a.At < phase.From || a.At >= phase.To {
+		if !of[a.Who] || !slices.ContainsFunc(phases, func(p openloop.Phase) bool { return a.At >= p.From && a.At < p.To }) {
 			continue
 		}
 		f.add(a, &r.Results[i], latency)
