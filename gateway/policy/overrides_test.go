@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -178,5 +179,32 @@ func TestOverridesInAnExplanationAsJSON(t *testing.T) {
 	}
 	if text := e.String(); !strings.Contains(text, "12:00:00Z until 2026-03-01T13:00:00Z: promotion\n") {
 		t.Error(text)
+	}
+}
+
+// What the file's checks let through must compile, or an override would keep the gateway from starting.
+func TestOverridesThatAreInForceCompile(t *testing.T) {
+	names := strings.Fields(`callers.acme.pool callers.acme.plan callers.bolt.plan pools.vip.seats server.mode rules.semantic/chat.rate
+		rules.semantic/chat.burst rules.semantic/chat.cost rules.semantic/export.rate rules.semantic/export.cost rules.semantic/export.burst
+		rules.semantic/default.cost rules.free/*/*.rate rules.free/*/*.burst rules.free/*/*.cost rules.free/chat/*.rate rules.free/chat/*.burst rules.free/chat/*.cost`)
+	values := strings.Fields("vip shared free paid 1 4 7 9 30 60 4000000000 3000000000000 5/s 8/s 50/s 100/h observe")
+	rng := rand.New(rand.NewPCG(1, 2))
+	inForce := 0
+	for range 300 {
+		var list []config.Override
+		for range 1 + rng.IntN(9) {
+			list = append(list, config.Override{Name: names[rng.IntN(len(names))], Value: values[rng.IntN(len(values))]})
+		}
+		c, _, err := config.LoadWith("config.toml", []byte(overridable), nil, list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Compile(c, &Names{}, 1); err != nil {
+			t.Fatalf("%v: %v", c.Overrides, err)
+		}
+		inForce += len(c.Overrides)
+	}
+	if inForce < 300 {
+		t.Errorf("only %d overrides were in force", inForce)
 	}
 }

@@ -1,0 +1,91 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// tight is a file in which much is bound to something else.
+var tight = strings.NewReplacer(
+	"#plan\n", "caller_rate = \"70/s\"\n",
+	"#chat\n", "burst = 300\n",
+	"#rule\n", "{ cost = 60 },\n{ route = \"chat\", semantic = \"chat\", rate = \"40/s\", burst = 50 },\n",
+	"name = \"paid\"\n", "name = \"paid\"\ncaller_rate = \"55/s\"\nrules = [{ semantic = \"default\", max_wait = \"1s\" }]\n",
+).Replace(whole)
+
+// Names and values that meet: each pair of bytes of a mix is one override.
+var (
+	mixNames = strings.Fields(`callers.acme.pool callers.acme.plan callers.visitors.plan callers.visitors.enabled
+		pools.vip.seats pools.shared.excess_ceiling server.mode
+		rules.semantic/chat.rate rules.semantic/chat.burst rules.semantic/chat.cost rules.semantic/chat.level
+		rules.semantic/bulk.rate rules.semantic/bulk.burst rules.semantic/bulk.cost rules.semantic/default.cost
+		rules.free/*/chat.rate rules.free/*/chat.burst rules.free/*/chat.cost rules.free/*/*.rate rules.free/*/*.burst
+		rules.free/*/*.cost rules.free/chat/chat.rate rules.free/chat/chat.cost rules.paid/*/default.rate rules.paid/*/default.burst`)
+	mixValues = strings.Fields(`vip shared free paid gone true false 1 5 9 12 45 58 65 80 400 4000000000 5/s 10/s 61/s 100/h 400/min observe enforce batch 0.5`)
+)
+
+// FuzzOverride: whatever names and values, the configuration is valid, and each override is either in force
+// with its value or set aside with a reason. CheckOverride says the same of one alone.
+func FuzzOverride(f *testing.F) {
+	for _, s := range []string{
+		"callers.acme.pool = vip", "callers.acme.plan = paid", "callers.visitors.enabled = false", "pools.vip.seats = 5",
+		"pools.vip.excess_ceiling = 1e-3", "server.mode = observe", "rules.semantic/bulk.rate = 60/s", "rules.free/*/chat.burst = 9223372036854775807",
+		"rules.free/*/chat.cost = 20", "rules.semantic/chat.level = batch", "rules.free/*/*.max_wait = 1h", "callers.a.b.c = x", "... = ",
+	} {
+		name, value, _ := strings.Cut(s, " = ")
+		f.Add(name, value, []byte{12, 13, 18, 17, 21, 14})
+	}
+	base, err := LoadBytes("config.toml", []byte(tight), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, name, value string, mix []byte) {
+		list := []Override{{Name: name, Value: value, Actor: "ann"}}
+		c, aside := lay(base, list)
+		holdTogether(t, c, aside, list)
+		if err := CheckOverride(base, list[0]); (err == nil) != (len(aside) == 0) {
+			t.Fatalf("%v: %v, and set aside %v", list[0], err, aside)
+		}
+		for len(mix) > 1 && len(list) < 20 {
+			list = append(list, Override{Name: mixNames[int(mix[0])%len(mixNames)], Value: mixValues[int(mix[1])%len(mixValues)], Actor: "bob"})
+			mix = mix[2:]
+		}
+		c, aside = lay(base, list)
+		holdTogether(t, c, aside, list)
+		// What is set aside does not fit: not as the operator's next change either.
+		for _, a := range aside {
+			if a.Why != "there is a later override of the same name" && CheckOverride(c, a.Override) == nil {
+				t.Fatalf("%v: %v would fit beside %v", list, a, c.Overrides)
+			}
+		}
+	})
+}
+
+// holdTogether checks what must be true of every configuration with overrides.
+func holdTogether(t *testing.T, c *Config, aside []Aside, list []Override) {
+	t.Helper()
+	if len(c.Overrides)+len(aside) != len(list) {
+		t.Fatalf("%v: %v in force, %v aside", list, c.Overrides, aside)
+	}
+	r := newReport(&c.origin)
+	if validate(c, r); len(r.problems()) > 0 {
+		t.Fatalf("%v: %v", list, r.problems())
+	}
+	for _, o := range c.Overrides {
+		to, err := c.finder.find(o.Name)
+		if err != nil || c.At(to.key) != "override by "+o.Actor {
+			t.Fatalf("%v in force stands at %s, %v", o, c.At(to.key), err)
+		}
+		before := to.element(c).Interface()
+		if err := to.set(c, o.Value); err != nil || !reflect.DeepEqual(before, to.element(c).Interface()) {
+			t.Fatalf("%v does not have its value: %+v, %v", o, before, err)
+		}
+		c.Was(o.Name, "chat")
+	}
+	for _, a := range aside {
+		if a.Why == "" {
+			t.Fatalf("%v is set aside without a reason", a.Override)
+		}
+	}
+}
