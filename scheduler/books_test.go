@@ -364,6 +364,11 @@ func play(t testing.TB, ops []byte) {
 		collect()
 	}
 	if c.shadow != nil {
+		// A ghost may have got its seat long after a request that held it for long.
+		for at, ok := c.Next(); ok; at, ok = c.Next() {
+			c.Advance(at)
+			collect()
+		}
 		if n := c.shadow.leaving.len(); n > 0 || c.shadow.core.pools[0].inUse > 0 || len(untold) > 0 {
 			t.Fatalf("%d ghosts are left, %d seats are held by them, and %d are not told", n, c.shadow.core.pools[0].inUse, len(untold))
 		}
@@ -393,6 +398,7 @@ func TestBooksStayRightUnderRandomOperations(t *testing.T) {
 
 func FuzzOperations(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 0, 1, 3, 5, 200, 200, 3, 0, 0})
+	f.Add([]byte{7, 4, 7, 0, 1, 2, 0, 1, 3, 1, 2, 5, 5, 200, 200, 3, 0, 0, 6, 0, 0, 7, 4, 8, 0, 1, 3, 7, 4, 9, 3, 0, 0})
 	f.Fuzz(func(t *testing.T, ops []byte) {
 		if len(ops) > 3*1000 {
 			return

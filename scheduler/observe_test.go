@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -207,6 +208,59 @@ func TestWhatEnforcingHeldDoesNotHoldObservedWork(t *testing.T) {
 	h.run(time.Second)
 	// Those that wait for their turn get it one by one, as the rule that took them in says.
 	wantGrants(t, src, 0, 20*ms, 20*ms, 20*ms, 120*ms, 220*ms)
+}
+
+func TestAFlowThatStandsAsideLetsItsObservedWorkGo(t *testing.T) {
+	const ms = time.Millisecond
+	for _, tc := range []struct {
+		name          string
+		first, second time.Duration // seat times of others, who hold both seats at first
+		enforced      int           // of them one is in flight at a time
+		want          []time.Duration
+	}{
+		// It stands aside already when the observed item comes to wait, and when a seat is free.
+		{"before", 0, 50 * ms, 2, []time.Duration{0, 50 * ms, 150 * ms}},
+		// It comes to stand aside while the observed item waits.
+		{"meanwhile", 50 * ms, 60 * ms, 2, []time.Duration{50 * ms, 60 * ms, 160 * ms}},
+	} {
+		h := byHand(t, onePool(2, 3))
+		narrow := rule(10, time.Second, "standard", time.Minute)
+		narrow.MaxInFlight = 1
+		src := h.source("flow", key(1, chat), terms(narrow), 100*ms)
+		for i, held := range []time.Duration{tc.first, tc.second} {
+			if held > 0 {
+				h.sends(h.source(fmt.Sprint("other-", i), key(int32(2+i), chat), terms(rule(10, time.Second, "standard", time.Minute)), held), 0, 1)
+			}
+		}
+		h.sends(src, 0, tc.enforced)
+		h.at(10*ms, func() {
+			h.core.Apply(h.now, observing(onePool(2, 3)))
+			src.terms = Terms{Version: 2, Rule: observed(narrow), Pool: "shared", Weight: 1}
+		})
+		h.sends(src, 20*ms, 1)
+		h.run(time.Second)
+		if fmt.Sprint(src.grants) != fmt.Sprint(tc.want) {
+			t.Errorf("%s: dispatched at %v, want %v", tc.name, src.grants, tc.want)
+		}
+	}
+}
+
+func TestObservedLongWorkWaitsForNothingButASeat(t *testing.T) {
+	// Enforced streams have all that long work may hold, and every other seat is taken.
+	h := byHand(t, observing(onePool(4, 9)))
+	chats := h.source("chat", key(1, chat), terms(rule(100, time.Second, "realtime", time.Second)), 20*time.Millisecond)
+	paid := h.source("paid", key(2, stream), terms(rule(100, time.Second, "batch", time.Minute)), 30*time.Second)
+	free := h.source("observed", key(3, stream), terms(observed(rule(1, time.Hour, "batch", time.Minute))), 30*time.Second)
+	h.warm(chats, paid)
+	h.core.pools[0].seatMean = .02
+	h.sends(paid, 0, 3)
+	h.sends(chats, time.Second, 2)
+	h.sends(free, time.Second, 2)
+	h.run(2 * time.Second)
+	if paid.busy != 2 {
+		t.Fatalf("%d enforced streams hold seats, want half of the four", paid.busy)
+	}
+	wantGrants(t, free, 1020*time.Millisecond, 1020*time.Millisecond)
 }
 
 func TestEnforcingBeginsWithWhatObservingPaid(t *testing.T) {

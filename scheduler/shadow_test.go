@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"testing"
 	"time"
 
@@ -218,12 +217,4 @@ func wantClose(t *testing.T, seats int, over, share float64, observe func(flow i
 			t.Errorf("%s: %d would be, %d were", k, would[k], was[k])
 		}
 	}
-}
-
-func heapInUse() uint64 {
-	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapInuse
 }
