@@ -14,14 +14,20 @@ import (
 //
 // Not safe for concurrent use.
 type encoder struct {
-	text   []byte // of this member
-	pieces pieceTable
-	b      bitWriter
+	text []byte // of this member, up to n; behind it there is room for what is written in steps of fixed size
+	n    int
+	b    bitWriter
 
 	line   int   // where the line before begins; -1: there is none
 	second int64 // of its time
 
 	match, distance int // a match that may still grow; 0: none
+
+	members  uint32 // counts them; places of other members are void
+	flows    [1 << flowBits]flowPieces
+	tenants  [1 << tenantPlaceBits]tenantPiece
+	outcomes [8]outcomePiece
+	outcome  uint8 // the next of them to be replaced
 }
 
 func newEncoder() *encoder { return &encoder{b: bitWriter{codes: traceCodes()}} }
@@ -32,99 +38,194 @@ const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
 // member returns a gzip member with a line for each row, below the header line if one is wanted. It is valid until
 // the next call.
 func (e *encoder) member(rows []row, header bool) []byte {
-	e.text, e.line = e.text[:0], -1
-	e.pieces.begin()
+	e.n, e.line = 0, -1
+	e.forget()
 	e.b.begin(gzipHeader)
+	e.room(len(Header))
 	if header {
-		e.text = append(append(e.text, Header...), '\n')
-		e.b.literals(e.text)
+		e.n = copy(e.text, Header+"\n")
+		e.b.literals(e.text[:e.n])
 	}
 	for i := range rows {
 		e.row(&rows[i])
 	}
 	e.flushMatch()
 	out := e.b.end()
-	out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(e.text))
-	out = binary.LittleEndian.AppendUint32(out, uint32(len(e.text)))
-	e.b.out = out
+	out = binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(e.text[:e.n]))
+	out = binary.LittleEndian.AppendUint32(out, uint32(e.n))
+	e.b.out = out[:cap(out)]
 	return out
+}
+
+const (
+	rowText = 256 // bytes: more than a line has without its names
+	rowBits = 512 // more than its matches and numbers have; literals make room for themselves, and for this
+)
+
+// room makes room for a line with so many bytes of names, each of which may become two.
+func (e *encoder) room(names int) {
+	if need := e.n + 2*names + rowText; need > len(e.text) {
+		e.text = slices.Grow(e.text[:e.n], need+64<<10-e.n)
+		e.text = e.text[:cap(e.text)]
+	}
+	e.b.reserve(rowBits / 8)
 }
 
 // row writes a line, part by part.
 func (e *encoder) row(r *row) {
+	e.room(len(r.caller) + len(r.semantic) + len(r.route) + len(r.outcome) + len(r.code))
 	e.time(r.at)
-	e.piece(pieceName{kind: pieceCaller, a: r.caller, b: r.semantic})
-	e.number(r.bytes)
-	if r.tenant == 0 {
-		e.piece(pieceName{kind: pieceRoute, a: r.route, n: r.cost})
-	} else {
-		e.piece(pieceName{kind: pieceTenantRoute, a: r.route})
-		e.piece(pieceName{kind: pieceTenant, n: r.cost, tenant: r.tenant})
+	f := e.flowOf(r)
+	if !e.piece(&f.caller) {
+		b := append(e.text[:e.n], ',')
+		b = append(appendField(b, r.caller), ',')
+		b = append(appendField(b, r.semantic), ',')
+		e.write(&f.caller, b)
 	}
-	from := len(e.text)
-	e.text = appendSeat(e.text, r.seat)
-	e.literals(from)
-	e.piece(pieceName{kind: pieceOutcome, a: r.outcome, b: r.code})
+	e.number(r.bytes)
+	if !e.piece(&f.route) {
+		b := append(e.text[:e.n], ',')
+		b = append(appendField(b, r.route), ',')
+		if r.tenant == 0 {
+			b = append(strconv.AppendInt(append(b, ','), r.cost, 10), ',')
+		}
+		e.write(&f.route, b)
+	}
+	if r.tenant != 0 {
+		e.tenant(r)
+	}
+	e.seat(r.seat.Microseconds())
+	if o := e.outcomeOf(r); !e.piece(&o.place) {
+		b := appendOutcome(append(e.text[:e.n], ','), r.outcome, r.code)
+		e.write(&o.place, append(b, '\n'))
+	}
+}
+
+// tenant writes a tenant and the cost. Most tenants are not seen twice in a member, so this too goes by steps.
+func (e *encoder) tenant(r *row) {
+	t := e.tenantOf(r)
+	if e.piece(&t.place) {
+		return
+	}
+	from := e.n
+	e.flushMatch()
+	for shift := tenantBits - 16; shift >= 0; shift -= 16 {
+		high, low := &e.b.codes.hex[byte(r.tenant>>(shift+8))], &e.b.codes.hex[byte(r.tenant>>shift)]
+		e.digits(high)
+		e.digits(low)
+		e.b.write(uint64(high.bits)|uint64(low.bits)<<(high.n&63), high.n+low.n)
+	}
+	e.literals(append(strconv.AppendInt(append(e.text[:e.n], ','), r.cost, 10), ','))
+	t.place = place{e.members, uint32(from), uint32(e.n - from)}
 }
 
 // time begins a line. Within a second the digits are those of the line before, but for the last three.
 func (e *encoder) time(at int64) {
-	start, second := len(e.text), at/1000
-	if e.line >= 0 && second == e.second && at >= 1000 && start-e.line <= maxDistance {
-		n := digits(second)
-		ms := at % 1000
-		e.text = append(e.text, e.text[e.line:e.line+n]...)
-		e.repeat(n, start-e.line)
-		e.text = append(e.text, byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10))
-		e.literals(start + n)
+	start, second := e.n, at/1000
+	if e.line >= 0 && second == e.second && second >= minTime && start-e.line <= maxDistance {
+		*(*[16]byte)(e.text[start:]) = *(*[16]byte)(e.text[e.line:]) // what is too much is written over
+		e.n += timeDigits
+		e.repeat(timeDigits, start-e.line)
+		ms := &e.b.codes.padded[at%1000]
+		e.digits(ms)
+		e.flushMatch()
+		e.b.write(uint64(ms.bits), ms.n)
 	} else {
-		e.text = strconv.AppendInt(e.text, at, 10)
-		e.literals(start)
+		e.literals(strconv.AppendInt(e.text[:start], at, 10))
 	}
 	e.line, e.second = start, second
 }
 
-// digits of a positive number. Until the year 2286 a time in seconds has ten.
-func digits(n int64) int {
-	if n >= 1e9 && n < 1e10 {
-		return 10
-	}
-	return len(strconv.AppendInt(make([]byte, 0, 20), n, 10))
+// A time in seconds has ten digits, from 2001 to 2286. Before, it is written in full.
+const (
+	timeDigits = 10
+	minTime    = 1e9
+)
+
+// digits writes the text of a number's digits.
+func (e *encoder) digits(d *number) {
+	binary.LittleEndian.PutUint32(e.text[e.n:], d.text)
+	e.n += int(d.digits)
 }
 
+// number writes a number. Below a million it is looked up.
 func (e *encoder) number(n int64) {
-	from := len(e.text)
-	e.text = strconv.AppendInt(e.text, n, 10)
-	e.literals(from)
+	short := &e.b.codes.short
+	switch {
+	case uint64(n) < 1e3:
+		d := &short[n]
+		e.digits(d)
+		e.flushMatch()
+		e.b.write(uint64(d.bits), d.n)
+	case uint64(n) < 1e6:
+		high, low := &short[n/1e3], &e.b.codes.padded[n%1e3]
+		e.digits(high)
+		e.digits(low)
+		e.flushMatch()
+		e.b.write(uint64(high.bits)|uint64(low.bits)<<(high.n&63), high.n+low.n)
+	default:
+		e.literals(strconv.AppendInt(e.text[:e.n], n, 10))
+	}
 }
 
-// piece writes a part that has likely been written before.
-func (e *encoder) piece(name pieceName) {
-	from := len(e.text)
-	p := e.pieces.find(&name)
-	if p.member == e.pieces.member {
-		e.text = append(e.text, e.text[p.at:p.at+p.length]...)
-		distance := from - int(p.at)
-		p.at = uint32(from)
-		if p.length >= minMatch && p.length <= maxMatch && distance <= maxDistance {
-			e.repeat(int(p.length), distance)
-			return
-		}
-	} else {
-		e.text = name.append(e.text)
-		p.member, p.at, p.length = e.pieces.member, uint32(from), uint32(len(e.text)-from)
+// seat writes microseconds as milliseconds with three decimals, or 0.
+func (e *encoder) seat(micros int64) {
+	if micros <= 0 {
+		e.number(0)
+		return
 	}
-	e.literals(from)
+	e.number(micros / 1e3)
+	dot, low := e.b.codes.literal['.'], &e.b.codes.padded[micros%1e3]
+	e.text[e.n] = '.'
+	e.n++
+	e.digits(low)
+	e.b.write(uint64(dot.bits)|uint64(low.bits)<<(dot.n&63), dot.n+low.n)
+}
+
+// piece writes a piece that has been written before; false: it has not been in this member.
+func (e *encoder) piece(p *place) bool {
+	if p.member != e.members {
+		return false
+	}
+	from, at, n := e.n, int(p.at), int(p.length)
+	if n <= 32 { // copied whole, which is faster; what is too much is written over
+		*(*[32]byte)(e.text[from:]) = *(*[32]byte)(e.text[at:])
+	} else {
+		copy(e.text[from:], e.text[at:at+n])
+	}
+	if n < minMatch || n > maxMatch || from-at > maxDistance {
+		e.write(p, e.text[:from+n])
+		return true
+	}
+	p.at = uint32(from)
+	e.n += n
+	e.repeat(n, from-at)
+	return true
+}
+
+// write writes what b has more than the text up to now, and remembers it as a piece.
+func (e *encoder) write(p *place, b []byte) {
+	*p = place{e.members, uint32(e.n), uint32(len(b) - e.n)}
+	e.literals(b)
+}
+
+// literals writes, byte by byte, what b has more than the text up to now. There is room for it, so b is the text.
+func (e *encoder) literals(b []byte) {
+	e.flushMatch()
+	e.b.literals(b[e.n:])
+	e.n = len(b)
 }
 
 // repeat writes n bytes that stand distance bytes before. What ends one line and what begins the next are
 // most often repeated from the same two lines, so a match is held back: it may grow.
 func (e *encoder) repeat(n, distance int) {
-	if e.match > 0 && e.distance == distance && e.match+n <= maxMatch {
-		e.match += n
-		return
+	if e.match > 0 {
+		if e.distance == distance && e.match+n <= maxMatch {
+			e.match += n
+			return
+		}
+		e.b.match(e.match, e.distance)
 	}
-	e.flushMatch()
 	e.match, e.distance = n, distance
 }
 
@@ -133,88 +234,4 @@ func (e *encoder) flushMatch() {
 		e.b.match(e.match, e.distance)
 		e.match = 0
 	}
-}
-
-// literals writes the text from there to its end, byte by byte.
-func (e *encoder) literals(from int) {
-	if from == len(e.text) {
-		return
-	}
-	e.flushMatch()
-	e.b.literals(e.text[from:])
-}
-
-// bitWriter writes the symbols of one deflate block.
-type bitWriter struct {
-	codes *codes
-	out   []byte // its length is its capacity; at is where the next byte goes
-	at    int
-	acc   uint64 // bits not yet in out, lowest first
-	held  uint   // how many: at most 7 between calls
-}
-
-func (b *bitWriter) begin(head string) {
-	b.at, b.acc, b.held = 0, 0, 0
-	b.reserve(len(head) + 4*len(b.codes.header))
-	b.at = copy(b.out, head)
-	for _, c := range b.codes.header {
-		b.write(uint64(c.bits), c.n)
-	}
-}
-
-// reserve makes room for n bytes and the word that is written at once.
-func (b *bitWriter) reserve(n int) {
-	if b.at+n+8 > len(b.out) {
-		b.out = slices.Grow(b.out[:b.at], max(n+8, 64<<10))
-		b.out = b.out[:cap(b.out)]
-	}
-}
-
-// write writes up to 56 bits.
-func (b *bitWriter) write(v uint64, n uint8) {
-	b.acc |= v << (b.held & 63)
-	b.held += uint(n)
-	binary.LittleEndian.PutUint64(b.out[b.at:], b.acc)
-	b.at += int(b.held >> 3)
-	b.acc >>= b.held & 56
-	b.held &= 7
-}
-
-func (b *bitWriter) literals(text []byte) {
-	b.reserve(2 * len(text)) // a code has at most 15 bits
-	literal, out, at, acc, held := &b.codes.literal, b.out, b.at, b.acc, b.held
-	for len(text) > 0 {
-		n := min(len(text), 3) // three codes and what is held are at most 52 bits
-		for _, c := range text[:n] {
-			l := &literal[c]
-			acc |= uint64(l.bits) << (held & 63)
-			held += uint(l.n)
-		}
-		text = text[n:]
-		binary.LittleEndian.PutUint64(out[at:], acc)
-		at += int(held >> 3)
-		acc >>= held & 56
-		held &= 7
-	}
-	b.at, b.acc, b.held = at, acc, held
-}
-
-// match writes a reference of at most 48 bits.
-func (b *bitWriter) match(n, distance int) {
-	b.reserve(8)
-	symbol, extra, extraBits := distSymbol(distance)
-	l, d := &b.codes.length[n], &b.codes.dist[symbol]
-	v := uint64(l.bits) | (uint64(d.bits)|uint64(extra)<<(d.n&63))<<(l.n&63)
-	b.write(v, l.n+d.n+extraBits)
-}
-
-// end ends the block and returns what was written, up to the next whole byte.
-func (b *bitWriter) end() []byte {
-	b.reserve(8)
-	c := b.codes.literal[endOfBlock]
-	b.write(uint64(c.bits), c.n)
-	if b.held > 0 {
-		b.at++
-	}
-	return b.out[:b.at]
 }

@@ -67,9 +67,23 @@ func appendSeat(dst []byte, d time.Duration) []byte {
 	if micros <= 0 {
 		return append(dst, '0')
 	}
-	dst = strconv.AppendInt(dst, micros/1000, 10)
-	f := micros % 1000
-	return append(dst, '.', byte('0'+f/100), byte('0'+f/10%10), byte('0'+f%10))
+	return appendPadded(append(strconv.AppendInt(dst, micros/1000, 10), '.'), micros%1000)
+}
+
+// appendPadded appends a number below 1,000 with all three digits.
+func appendPadded(dst []byte, n int64) []byte {
+	return append(dst, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
+}
+
+// appendShort appends a number below 1,000.
+func appendShort(dst []byte, n int64) []byte {
+	switch {
+	case n >= 100:
+		return appendPadded(dst, n)
+	case n >= 10:
+		return append(dst, byte('0'+n/10), byte('0'+n%10))
+	}
+	return append(dst, byte('0'+n))
 }
 
 // appendField appends a text as a CSV field, in quotes if it needs them.

@@ -2,8 +2,10 @@ package record
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"slices"
+	"strconv"
 	"sync"
 )
 
@@ -32,6 +34,17 @@ type codes struct {
 	length  [maxMatch + 1]code // by length; the extra bits included
 	dist    [distCodes]code    // without extra bits
 	header  []code             // of a block that uses this code and is the last one
+
+	// Numbers, of which each line has some: a step for three digits.
+	short  [1000]number // 0 to 999
+	padded [1000]number // 000 to 999
+	hex    [256]number  // 00 to ff
+}
+
+// number is up to four digits, of ten or of sixteen: their code and their text.
+type number struct {
+	bits, text uint32 // first digit lowest
+	n, digits  uint8
 }
 
 // traceCodes is the code for our lines.
@@ -47,8 +60,8 @@ var traceCodes = sync.OnceValue(func() *codes {
 	for i := range weights {
 		weights[i] = 1
 	}
-	weigh(8, "ghijklmnopqrstuvwxyz_-:@ABCDEFGHIJKLMNOPQRSTUVWXYZ\n")
-	weigh(40, "abcdef,")
+	weigh(16, "ghijklmnopqrstuvwxyz_-:@ABCDEFGHIJKLMNOPQRSTUVWXYZ\n")
+	weigh(150, "abcdef,")
 	weigh(800, "0123456789")
 	weigh(500, ".")
 	for i := range 12 { // lengths 10 to 50: a match spans a name or two
@@ -72,7 +85,26 @@ func makeCodes(literal, dist []int) *codes {
 		c.length[n] = code{l.bits | extra<<l.n, l.n + extraBits}
 	}
 	c.header = blockHeader(literalBits, distBits)
+	for n := range 1000 {
+		c.short[n] = c.number(strconv.Itoa(n))
+		c.padded[n] = c.number(fmt.Sprintf("%03d", n))
+	}
+	for n := range 256 {
+		c.hex[n] = c.number(fmt.Sprintf("%02x", n))
+	}
 	return c
+}
+
+// number is the code of digits, of at most eight bits each.
+func (c *codes) number(text string) number {
+	d := number{digits: uint8(len(text))}
+	for i := range len(text) {
+		l := c.literal[text[i]]
+		d.bits |= l.bits << d.n
+		d.n += l.n
+		d.text |= uint32(text[i]) << (8 * i)
+	}
+	return d
 }
 
 // lengthSymbol is the symbol of a match's length and its extra bits, as RFC 1951 has them.

@@ -3,20 +3,20 @@ package record
 // Order gives records back in the order of their time, and those of one moment in the order in which they came. It
 // holds what was put in and not yet taken. The zero Order is empty.
 type Order struct {
-	heap    []place
-	records []Record // by place.at; those that are free among them
+	heap    []queued
+	records []Record // by queued.at; those that are free among them
 	free    []int32
 	count   uint64
 }
 
-// place is where a record is. Records themselves are too large to be moved about in a heap.
-type place struct {
+// queued is where a record is. Records themselves are too large to be moved about in a heap.
+type queued struct {
 	time  int64
 	count uint64
 	at    int32
 }
 
-func (p place) before(q place) bool {
+func (p queued) before(q queued) bool {
 	return p.time < q.time || p.time == q.time && p.count < q.count
 }
 
@@ -37,7 +37,7 @@ func (o *Order) Put(r Record) {
 		o.records = append(o.records, r)
 	}
 	o.count++
-	p := place{r.At, o.count, at}
+	p := queued{r.At, o.count, at}
 	o.heap = append(o.heap, p)
 	i := len(o.heap) - 1
 	for i > 0 {

@@ -2,107 +2,89 @@ package record
 
 import (
 	"math/bits"
-	"strconv"
+	"unsafe"
 )
 
-// pieceKind is a part of a line that consists of names, with the commas around it.
-type pieceKind uint8
-
-const (
-	pieceCaller      pieceKind = iota + 1 // ,caller,semantic,
-	pieceRoute                            // ,route,,cost,
-	pieceTenantRoute                      // ,route,
-	pieceTenant                           // tenant,cost,
-	pieceOutcome                          // ,outcome:code and the line's end
-)
-
-// pieceName is what a piece is made of.
-type pieceName struct {
-	a, b   string
-	n      int64
-	tenant uint64
-	kind   pieceKind
-}
-
-// piece is where the text of a piece stands.
-type piece struct {
-	pieceName
-	member uint32 // in whose text; 0: in none
+// place is where a piece of text was last written.
+type place struct {
+	member uint32 // in the text of which member; 0: in none
 	at     uint32
 	length uint32
 }
 
-// pieceTable remembers pieces, one at each place. Where two share a place, the later one replaces the other, which
-// is then written in full the next time: that costs some bytes and no more.
-type pieceTable struct {
-	member uint32 // counts from 1
-	table  []piece
+// flowPieces are the pieces of a line by what they are made of:
+//
+//	time [,caller,semantic,] size [,route,,cost,] seat [,outcome]      without a tenant
+//	time [,caller,semantic,] size [,route,][tenant,cost,] seat [,outcome]
+//
+// There is one at each place of a table. Where two share one, they replace each other and are written in full each
+// time: that costs some bytes and no more.
+type flowPieces struct {
+	callerName, semantic, routeName string
+	cost                            int64
+	tenants                         bool
+	caller, route                   place
 }
 
-const pieceBits = 11
-
-// begin forgets where pieces were.
-func (t *pieceTable) begin() {
-	t.member++
-	if t.member == 0 || t.table == nil { // after some years
-		t.member, t.table = 1, make([]piece, 1<<pieceBits)
-	}
+type tenantPiece struct {
+	tenant uint64
+	cost   int64
+	place  place
 }
 
-// find returns the piece of that name. If it is not of this member, its text has to be written.
-func (t *pieceTable) find(name *pieceName) *piece {
-	h := ends(name.a) ^ bits.RotateLeft64(ends(name.b), 21) ^ (uint64(name.n)<<8^name.tenant^uint64(name.kind))*spread
-	p := &t.table[h*spread>>(64-pieceBits)]
-	if p.kind != name.kind || p.n != name.n || p.tenant != name.tenant || p.a != name.a || p.b != name.b {
-		p.pieceName, p.member = *name, 0
+type outcomePiece struct {
+	outcome, code string
+	place         place
+}
+
+const (
+	flowBits        = 11
+	tenantPlaceBits = 10
+)
+
+// forget makes all places void.
+func (e *encoder) forget() {
+	if e.members++; e.members == 0 { // after some years
+		clear(e.flows[:])
+		clear(e.tenants[:])
+		clear(e.outcomes[:])
+		e.members = 1
 	}
-	return p
 }
 
 // spread is the golden ratio's: multiplied by it, what differs in any bit differs in the first.
 const spread = 0x9e3779b97f4a7c15
 
-// ends makes a number of a name's first and last bytes, in which names mostly differ.
-func ends(s string) uint64 {
-	if len(s) >= 8 {
-		return (word(s) ^ bits.RotateLeft64(word(s[len(s)-8:]), 29)) * spread
+// flowOf finds the pieces of a row. Names come as the same strings again and again, those of a configuration, so
+// where a string is says enough for a hash. After a reload they are others, and are written anew.
+func (e *encoder) flowOf(r *row) *flowPieces {
+	h := addressOf(r.caller)*spread ^ bits.RotateLeft64(addressOf(r.semantic)*spread, 21) ^ addressOf(r.route)
+	f := &e.flows[h*spread>>(64-flowBits)]
+	if f.callerName != r.caller || f.semantic != r.semantic || f.routeName != r.route || f.cost != r.cost || f.tenants != (r.tenant != 0) {
+		*f = flowPieces{callerName: r.caller, semantic: r.semantic, routeName: r.route, cost: r.cost, tenants: r.tenant != 0}
 	}
-	var h uint64
-	for i := range len(s) {
-		h = h<<8 | uint64(s[i])
-	}
-	return h * spread
+	return f
 }
 
-func word(s string) uint64 {
-	_ = s[7]
-	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
-		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+func addressOf(s string) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.StringData(s)))) }
+
+func (e *encoder) tenantOf(r *row) *tenantPiece {
+	t := &e.tenants[r.tenant*spread>>(64-tenantPlaceBits)]
+	if t.tenant != r.tenant || t.cost != r.cost {
+		*t = tenantPiece{tenant: r.tenant, cost: r.cost}
+	}
+	return t
 }
 
-// append appends the piece's text.
-func (p *pieceName) append(dst []byte) []byte {
-	switch p.kind {
-	case pieceCaller:
-		dst = append(dst, ',')
-		dst = appendField(dst, p.a)
-		dst = append(dst, ',')
-		dst = appendField(dst, p.b)
-	case pieceRoute, pieceTenantRoute:
-		dst = append(dst, ',')
-		dst = appendField(dst, p.a)
-		if p.kind == pieceRoute {
-			dst = append(dst, ',', ',')
-			dst = strconv.AppendInt(dst, p.n, 10)
+// outcomeOf looks through the few that there are.
+func (e *encoder) outcomeOf(r *row) *outcomePiece {
+	for i := range e.outcomes {
+		if o := &e.outcomes[i]; o.outcome == r.outcome && o.code == r.code {
+			return o
 		}
-	case pieceTenant:
-		dst = appendTenant(dst, p.tenant)
-		dst = append(dst, ',')
-		dst = strconv.AppendInt(dst, p.n, 10)
-	case pieceOutcome:
-		dst = append(dst, ',')
-		dst = appendOutcome(dst, p.a, p.b)
-		return append(dst, '\n')
 	}
-	return append(dst, ',')
+	o := &e.outcomes[e.outcome%uint8(len(e.outcomes))]
+	e.outcome++
+	*o = outcomePiece{outcome: r.outcome, code: r.code}
+	return o
 }

@@ -2,54 +2,10 @@ package record
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-func options(dir string) Options {
-	return Options{Dir: dir, MaxBytes: 16 << 20, FileBytes: 4 << 20, FileSpan: time.Hour}
-}
-
-func opened(t *testing.T, o Options) *Recorder {
-	t.Helper()
-	r, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { r.Close() })
-	return r
-}
-
-// names returns the traces in a directory.
-func names(t *testing.T, dir string) []string {
-	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "trace-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range found {
-		found[i] = filepath.Base(found[i])
-	}
-	return found
-}
-
-// text is what zcat says of all traces in a directory; each of them must be whole.
-func text(t *testing.T, dir string) string {
-	t.Helper()
-	var all strings.Builder
-	for _, name := range names(t, dir) {
-		b, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		all.Write(unzip(t, b))
-	}
-	return all.String()
-}
 
 func TestARequestIsALineTwoSecondsAfterItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
