@@ -189,7 +189,7 @@ func (c *Comparison) print(out io.Writer) {
 	}
 	w.Flush()
 	for _, note := range c.notes() {
-		fmt.Fprintf(out, "\n%s\n", note)
+		fmt.Fprintf(out, "\n%s\n", wrap(note, 120))
 	}
 	fmt.Fprintln(out)
 	for _, p := range c.Plays {
@@ -225,4 +225,24 @@ func (c *Comparison) printMarkdown(out io.Writer) {
 	if c.void() != "" {
 		fmt.Fprintln(out, "\n**Void: nothing above counts.**")
 	}
+}
+
+// wrap breaks a paragraph between words, so that no line has more than width characters unless one word has.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	line := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case line+1+len(word) > width:
+			b.WriteByte('\n')
+			line = 0
+		default:
+			b.WriteByte(' ')
+			line++
+		}
+		b.WriteString(word)
+		line += len(word)
+	}
+	return b.String()
 }

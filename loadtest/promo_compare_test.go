@@ -201,3 +201,14 @@ func TestAFlatLimitAndABareUpstreamAreStages(t *testing.T) {
 		}
 	}
 }
+
+func TestParagraphsAreBrokenBetweenWords(t *testing.T) {
+	for _, step := range []struct {
+		text string
+		want string
+	}{{"", ""}, {"one two", "one two"}, {"one two three", "one two\nthree"}, {"incomprehensible to me", "incomprehensible\nto me"}, {" a  b ", "a b"}} {
+		if got := wrap(step.text, 7); got != step.want {
+			t.Errorf("%q: %q, want %q", step.text, got, step.want)
+		}
+	}
+}
