@@ -22,6 +22,7 @@ const usage = `usage: loadtest <scenario> [flags]; -h after a scenario shows its
 
   promo     one caller's promotion script beside a VIP, 20 ordinary callers and a morning peak
   reload    ten changed configs a second under load, beside the same load without
+  crash     kill -9 in the middle of writes of the config, and what is left after it
   upstream  the sample upstream alone
   flat      the flat limit alone, that promo -compare plays against
 
@@ -55,6 +56,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return promo(ctx, args, out)
 	case "reload":
 		return reload(ctx, args, out)
+	case "crash":
+		return crash(ctx, args, out)
 	case "upstream":
 		return serveUpstream(ctx, args)
 	case "flat":

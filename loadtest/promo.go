@@ -47,7 +47,7 @@ func promo(ctx context.Context, args []string, out io.Writer) error {
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the arrivals")
 	flags.StringVar(&o.keep, "keep", "", "keep the gateway's config and log in this `directory`")
 	flags.BoolVar(&o.compare, "compare", false, "play it three times: straight at the upstream, through a flat limit, through the gateway")
-	flags.IntVar(&o.workers, "workers", sharedSeats+vipSeats, "with -compare: requests that the upstream works on at a time, the others wait their turn")
+	flags.IntVar(&o.workers, "workers", 0, fmt.Sprintf("requests that the upstream works on at a time, the others wait their turn; 0: all, and %d with -compare", sharedSeats+vipSeats))
 	flags.IntVar(&o.flatQPS, "flat-qps", 0, "with -compare: the flat limit, requests a second; 0: the best for this incident")
 	flags.BoolVar(&o.markdown, "markdown", false, "with -compare: print the table as Markdown")
 	if err := flags.Parse(args); err != nil {
@@ -56,6 +56,9 @@ func promo(ctx context.Context, args []string, out io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("cannot play promo: unknown argument %q", flags.Arg(0))
 	}
+	if o.workers < 0 || o.flatQPS < 0 {
+		return fmt.Errorf("cannot play promo with -workers %d and -flat-qps %d: neither may be negative", o.workers, o.flatQPS)
+	}
 	when, grace, err := o.timeline()
 	if err != nil {
 		return err
@@ -63,8 +66,8 @@ func promo(ctx context.Context, args []string, out io.Writer) error {
 	if o.compare {
 		return comparePromo(ctx, o, when, grace, command("promo", args), out)
 	}
-	if o.markdown {
-		return errors.New("cannot print promo as Markdown: -markdown belongs to -compare")
+	if o.markdown || o.flatQPS != 0 {
+		return errors.New("cannot play promo with -markdown or -flat-qps: they belong to -compare")
 	}
 	played, err := playPromo(ctx, o, when, grace)
 	if err != nil {
@@ -139,7 +142,7 @@ func playPromo(ctx context.Context, o promoOptions, when timeline, grace time.Du
 		return nil, err
 	}
 	defer done()
-	s, err := stage.Open(ctx, dir, program, promoConfig(p.cast), upstream.Options{Groups: poolGroups(p.cast)})
+	s, err := stage.Open(ctx, dir, program, promoConfig(p.cast), upstream.Options{Groups: poolGroups(p.cast), Workers: o.workers, Backlog: upstream.Backlog})
 	if err != nil {
 		return nil, err
 	}

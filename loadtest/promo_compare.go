@@ -30,10 +30,10 @@ const flatSpare = 0.05
 
 // comparePromo plays the same incident three times, each time on an upstream of its own with the same capacity.
 func comparePromo(ctx context.Context, o promoOptions, when timeline, grace time.Duration, command string, out io.Writer) error {
-	if o.workers < 1 || o.flatQPS < 0 {
-		return fmt.Errorf("cannot compare with -workers %d and -flat-qps %d: the first must be at least 1, the second not negative", o.workers, o.flatQPS)
-	}
 	collectSeldom()
+	if o.workers == 0 {
+		o.workers = sharedSeats + vipSeats // as many as the gateway has seats: neither has more to give
+	}
 	cast := promoCast(when)
 	limit := chooseFlat(cast, when, o.workers, o.flatQPS)
 	dir, program, done, err := place(ctx, o.keep, o.gateway)

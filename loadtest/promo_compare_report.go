@@ -40,6 +40,8 @@ type treatment struct {
 	Jump    tally.Figures `json:"jump"`
 	Within  int           `json:"within_quota"`
 	Wronged int           `json:"wrongly_refused"` // of Within: not served
+	// Why is what the wrongly refused met.
+	Why map[string]int `json:"wrongly_refused_by"`
 }
 
 // comparedPlay is one play as a whole.
@@ -74,6 +76,7 @@ func newComparison(plays [ways]*played, limit flatChoice, workers int, command s
 				Jump:    p.run.Figures(wronged, p.when.jumpPhase(), of...),
 				Within:  p.run.Count(within, whole, of...),
 				Wronged: p.run.Count(wronged, whole, of...),
+				Why:     p.run.Reasons(wronged, whole, of...),
 			}
 		}
 		play := comparedPlay{Through: wayNames[way], Start: p.start, Upstream: p.counts}
@@ -189,7 +192,7 @@ func (c *Comparison) print(out io.Writer) {
 	}
 	w.Flush()
 	for _, note := range c.notes() {
-		fmt.Fprintf(out, "\n%s\n", note)
+		fmt.Fprintf(out, "\n%s\n", wrap(note, 120))
 	}
 	fmt.Fprintln(out)
 	for _, p := range c.Plays {
@@ -205,6 +208,11 @@ func (c *Comparison) print(out io.Writer) {
 		fmt.Fprintln(out, "\nVOID: nothing above counts.")
 	case n > 0:
 		fmt.Fprintf(out, "\ntidegate wrongly refused %d.\n", n)
+		for _, r := range c.Rows {
+			if t := r.Treated[gated]; t.Wronged > 0 {
+				fmt.Fprintf(out, "%s: %s\n", title(r.Callers, r.Name), byReason(t.Why))
+			}
+		}
 	default:
 		fmt.Fprintln(out, "\ntidegate wrongly refused nobody.")
 	}
@@ -225,4 +233,24 @@ func (c *Comparison) printMarkdown(out io.Writer) {
 	if c.void() != "" {
 		fmt.Fprintln(out, "\n**Void: nothing above counts.**")
 	}
+}
+
+// wrap breaks a paragraph between words, so that no line has more than width characters unless one word has.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	line := 0
+	for i, word := range strings.Fields(text) {
+		switch {
+		case i == 0:
+		case line+1+len(word) > width:
+			b.WriteByte('\n')
+			line = 0
+		default:
+			b.WriteByte(' ')
+			line++
+		}
+		b.WriteString(word)
+		line += len(word)
+	}
+	return b.String()
 }

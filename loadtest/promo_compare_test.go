@@ -148,6 +148,11 @@ func TestAComparisonIsVoidWhereOnePlayIs(t *testing.T) {
 	if c.void() != "" || c.wronged(gated) != 0 || c.wronged(flatly) != 334 {
 		t.Errorf("good: void %q, %d, %d", c.void(), c.wronged(gated), c.wronged(flatly))
 	}
+	c.Rows[1].Treated[gated].Wronged, c.Rows[1].Treated[gated].Why = 3, map[string]int{"wait_expired": 2, "timeout": 1}
+	var wronged bytes.Buffer
+	if c.print(&wronged); !strings.Contains(wronged.String(), "wrongly refused 3.\n20 ordinary: 1 timeout, 2 wait_expired\n") {
+		t.Errorf("%s", wronged.String())
+	}
 	c.Plays[flatly].Void = "late"
 	var text, markdown bytes.Buffer
 	c.print(&text)
@@ -198,6 +203,17 @@ func TestAFlatLimitAndABareUpstreamAreStages(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestParagraphsAreBrokenBetweenWords(t *testing.T) {
+	for _, step := range []struct {
+		text string
+		want string
+	}{{"", ""}, {"one two", "one two"}, {"one two three", "one two\nthree"}, {"incomprehensible to me", "incomprehensible\nto me"}, {" a  b ", "a b"}} {
+		if got := wrap(step.text, 7); got != step.want {
+			t.Errorf("%q: %q, want %q", step.text, got, step.want)
 		}
 	}
 }

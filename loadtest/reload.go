@@ -145,7 +145,7 @@ func playReload(ctx context.Context, o reloadOptions, plan blocks) (*reloaded, e
 // play warms the gateway up, measures what it holds, runs the blocks, and measures again.
 func (r *reloaded) play(ctx context.Context, s *stage.Stage) (err error) {
 	admin := stage.NewAdmin(s.Config.Admin)
-	p := &putter{admin: admin, base: s.Config}
+	p := &putter{admin: admin, config: reloadConfig, base: s.Config}
 	progress("warm-up, %v", r.plan.warm)
 	warm, _, _, err := r.send(ctx, s, r.plan.warm, func(ctx context.Context, zero time.Time) {
 		p.run(ctx, zero, r.plan.warm/2, r.plan.warm, 1)

@@ -24,15 +24,16 @@ type put struct {
 
 // putter sends changed configs one after another.
 type putter struct {
-	admin *stage.Admin
-	base  stage.Config // for what a scenario does not decide: addresses and directories
-	last  int          // step in force
-	puts  []put
+	admin  *stage.Admin
+	config func(n int) stage.Config // of a step
+	base   stage.Config             // for what a scenario does not decide: addresses and directories
+	last   int                      // step in force
+	puts   []put
 }
 
 // render is the config of a step as text.
 func (p *putter) render(n int) ([]byte, error) {
-	c := reloadConfig(n)
+	c := p.config(n)
 	c.Listen, c.Admin, c.StateDir, c.Upstream = p.base.Listen, p.base.Admin, p.base.StateDir, p.base.Upstream
 	var text bytes.Buffer
 	err := c.Write(&text)

@@ -103,9 +103,12 @@ func (a *Admin) SetOverride(ctx context.Context, name, value, reason string) (ch
 }
 
 // DropOverride ends an override.
-func (a *Admin) DropOverride(ctx context.Context, name string) error {
-	_, _, err := a.do(ctx, http.MethodDelete, "/api/v1/overrides?name="+url.QueryEscape(name), nil, nil)
-	return err
+func (a *Admin) DropOverride(ctx context.Context, name string) (changed Changed, err error) {
+	answer, _, err := a.do(ctx, http.MethodDelete, "/api/v1/overrides?name="+url.QueryEscape(name), nil, nil)
+	if err != nil {
+		return Changed{}, err
+	}
+	return changed, json.Unmarshal(answer, &changed)
 }
 
 // Metrics are the gateway's.

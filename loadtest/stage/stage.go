@@ -20,8 +20,10 @@ import (
 type Stage struct {
 	Address string // host:port that requests go to
 	Config  Config // of the gateway, where there is one
+	File    string // the gateway's config
 	Log     *Log   // of the gateway, or of the flat limit
 
+	program  string // of the gateway
 	logFile  *os.File
 	front    *Process // nil: requests go straight to the upstream
 	upstream *Process
@@ -36,20 +38,50 @@ func Open(ctx context.Context, dir, program string, config Config, behind upstre
 	}
 	config.Listen, config.Admin, config.Upstream = ports[0], ports[1], ports[2]
 	config.StateDir = filepath.Join(dir, "state")
-	return raise(ctx, &Stage{Address: config.Listen, Config: config}, dir, config.Upstream, behind, func(ctx context.Context, s *Stage) (err error) {
-		var text bytes.Buffer
-		if err := s.Config.Write(&text); err != nil {
-			return err
-		}
-		file := filepath.Join(dir, "config.toml")
-		if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
-			return fmt.Errorf("cannot write the gateway's config: %w", err)
-		}
-		if s.front, err = Start("gateway", s.Log, program, "run", "-config", file); err != nil {
-			return err
-		}
-		return await(ctx, s.front, s.Log, "http://"+s.Config.Admin+"/readyz")
-	})
+	s := &Stage{Address: config.Listen, Config: config, program: program, File: filepath.Join(dir, "config.toml")}
+	return raise(ctx, s, dir, config.Upstream, behind, (*Stage).startConfigured)
+}
+
+// OpenAlone starts a gateway whose upstream is the sample inside it. Its config lies in a directory of its own in
+// dir, so that whatever else appears there is the gateway's doing.
+func OpenAlone(ctx context.Context, dir, program string, config Config) (*Stage, error) {
+	ports, err := FreePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	config.Listen, config.Admin, config.Upstream = ports[0], ports[1], ""
+	config.StateDir = filepath.Join(dir, "state")
+	s := &Stage{Address: config.Listen, Config: config, program: program, File: filepath.Join(dir, "config", "config.toml")}
+	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make a directory for the gateway's config: %w", err)
+	}
+	return raise(ctx, s, dir, "", upstream.Options{}, (*Stage).startConfigured)
+}
+
+// startConfigured writes the config and starts the gateway.
+func (s *Stage) startConfigured(ctx context.Context) error {
+	var text bytes.Buffer
+	if err := s.Config.Write(&text); err != nil {
+		return err
+	}
+	if err := os.WriteFile(s.File, text.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("cannot write the gateway's config: %w", err)
+	}
+	return s.startGateway(ctx)
+}
+
+// startGateway starts it on what its files say now.
+func (s *Stage) startGateway(ctx context.Context) (err error) {
+	if s.front, err = Start("gateway", s.Log, s.program, "run", "-config", s.File); err != nil {
+		return err
+	}
+	return await(ctx, s.front, s.Log, "http://"+s.Config.Admin+"/readyz")
+}
+
+// RestartGateway starts a gateway that was killed once more. It returns when it is ready.
+func (s *Stage) RestartGateway(ctx context.Context) error {
+	<-s.front.done
+	return s.startGateway(ctx)
 }
 
 // OpenFlat starts the upstream and, before it, a flat limit of qps requests a second.
@@ -58,7 +90,7 @@ func OpenFlat(ctx context.Context, dir string, qps int, behind upstream.Options)
 	if err != nil {
 		return nil, err
 	}
-	return raise(ctx, &Stage{Address: ports[0]}, dir, ports[1], behind, func(ctx context.Context, s *Stage) error {
+	return raise(ctx, &Stage{Address: ports[0]}, dir, ports[1], behind, func(s *Stage, ctx context.Context) error {
 		self, err := executable()
 		if err != nil {
 			return err
@@ -77,17 +109,18 @@ func OpenBare(ctx context.Context, dir string, behind upstream.Options) (*Stage,
 	if err != nil {
 		return nil, err
 	}
-	return raise(ctx, &Stage{Address: ports[0]}, dir, ports[0], behind, func(context.Context, *Stage) error { return nil })
+	return raise(ctx, &Stage{Address: ports[0]}, dir, ports[0], behind, func(*Stage, context.Context) error { return nil })
 }
 
-// raise starts the upstream on an address and then the front. What was started ends again if that fails.
-func raise(ctx context.Context, s *Stage, dir, address string, behind upstream.Options, front func(context.Context, *Stage) error) (*Stage, error) {
+// raise starts the upstream, where there is an address for it, and then the front. What was started ends again if
+// that fails.
+func raise(ctx context.Context, s *Stage, dir, address string, behind upstream.Options, front func(*Stage, context.Context) error) (*Stage, error) {
 	err := s.openLog(dir)
-	if err == nil {
+	if err == nil && address != "" {
 		err = s.startUpstream(ctx, address, behind)
 	}
 	if err == nil {
-		err = front(ctx, s)
+		err = front(s, ctx)
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())

@@ -168,6 +168,10 @@ func TestWhoKeptToHisQuotaIsWrongedByAnythingButAnAnswer(t *testing.T) {
 	if n := run.Count(wronged, openloop.Phase{From: 2 * time.Second, To: 8 * time.Second}, 0); n != 3 {
 		t.Errorf("%d wronged from 2 to 8 s, want 3", n)
 	}
+	if got := run.Reasons(within, whole, 0); len(got) != 6 || got["served"] != 1 || got["wait_too_long"] != 1 || got["http_429"] != 1 ||
+		got["http_503"] != 1 || got["timeout"] != 1 || got["given_up"] != 1 {
+		t.Errorf("what became of those within: %v", got)
+	}
 	if n := run.Count(wronged, whole); n != 0 {
 		t.Errorf("%d wronged of nobody", n)
 	}

@@ -55,13 +55,31 @@ func served(r *openloop.Result) bool { return r.Failure == openloop.None && r.St
 
 // Count is how many of the arrivals of some senders in a phase are marked.
 func (r *Run) Count(marked []bool, phase openloop.Phase, senders ...int) (n int) {
-	of := r.among(senders)
-	for i, a := range r.Arrivals {
-		if marked[i] && of[a.Who] && a.At >= phase.From && a.At < phase.To {
-			n++
-		}
+	for _, reason := range r.Reasons(marked, phase, senders...) {
+		n += reason
 	}
 	return n
+}
+
+// Reasons counts them by what became of them: the code of an answer that is no success, "served", or why there was
+// no answer.
+func (r *Run) Reasons(marked []bool, phase openloop.Phase, senders ...int) map[string]int {
+	of := r.among(senders)
+	reasons := make(map[string]int)
+	for i, a := range r.Arrivals {
+		if !marked[i] || !of[a.Who] || a.At < phase.From || a.At >= phase.To {
+			continue
+		}
+		switch result := &r.Results[i]; {
+		case served(result):
+			reasons["served"]++
+		case result.Failure != openloop.None:
+			reasons[result.Failure.String()]++
+		default:
+			reasons[code(result)]++
+		}
+	}
+	return reasons
 }
 
 // among marks senders.
