@@ -128,7 +128,7 @@ func (f *flood) end() {
 func floodText(t *testing.T, server, bytes string) string {
 	return "[server]\nmin_body_rate = \"0\"\n" + server + changed(t, basic,
 		`rate = "100/s"`, `rate = "100000/s"`, `max_wait = "2s"`, `max_wait = "24h"`, `timeout = "10s"`, `timeout = "60s"`, `access = "all"`, `access = "off"`,
-		"seats = 2", "seats = 2\nmax_waiting = 20000\nmax_flow_share = 1.0\nmax_waiting_bytes = \""+bytes+"\"")
+		"seats = 2", "seats = 2\nmax_waiting = 20000\nlong_ceiling = 1.0\nmax_flow_share = 1.0\nmax_waiting_bytes = \""+bytes+"\"")
 }
 
 // Five thousand bodies arrive while nobody is served. They are to those of 1 MB before the default bounds (256 MiB of
