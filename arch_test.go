@@ -142,7 +142,8 @@ func TestThePureRoomsNeedNothingButTheStandardLibrary(t *testing.T) {
 				t.Errorf("%s needs %s", name, p.ImportPath)
 			}
 			for _, direct := range p.Imports {
-				if first, _, _ := strings.Cut(direct, "/"); slices.Contains(foreign, first) {
+				// encoding/binary is numbers to bytes and back, in memory.
+				if first, _, _ := strings.Cut(direct, "/"); slices.Contains(foreign, first) && direct != "encoding/binary" {
 					t.Errorf("%s imports %s: what reads, writes or logs belongs to the gateway", p.ImportPath, direct)
 				}
 			}

@@ -21,15 +21,16 @@ func serve(args []string, out io.Writer) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	c, err := load(*path)
+	text, err := config.ReadFile(*path)
 	if err != nil {
-		return err
+		return sayProblems(os.Stderr, err)
 	}
-	if err := os.MkdirAll(c.StateDir(), 0o700); err != nil {
-		return fmt.Errorf("cannot make state.dir = %q: %w", c.State.Dir, err)
+	c, err := config.LoadBytes(*path, text, os.Environ())
+	if err != nil {
+		return sayProblems(os.Stderr, err)
 	}
 	g, err := gateway.New(c, gateway.Options{
-		Path: *path, Environ: os.Environ(), Version: programVersion(), MaxConnections: raiseFileLimit(c, os.Stderr),
+		Path: *path, Text: text, State: c.StateDir(), Environ: os.Environ(), Version: programVersion(), MaxConnections: raiseFileLimit(c, os.Stderr),
 		Started: func(data, admin net.Addr) { greet(out, c, data, admin) },
 	})
 	if err != nil {

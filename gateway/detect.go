@@ -47,6 +47,7 @@ func (g *Gateway) detect(ctx context.Context) {
 			return
 		case now := <-tick.C:
 			g.step(now)
+			g.judge(now)
 			if steps%10 == 0 {
 				g.everySecond(now, said)
 			}
@@ -62,6 +63,8 @@ func (g *Gateway) everySecond(now time.Time, said *pulse) {
 	g.access.tick(now)
 	g.scheduler.Tidy()
 	g.available.tick()
+	g.endOverrides(now)
+	g.windows.tick(g, now)
 	said.queue(g.logs.Logger, now, g.scheduler.Stats(0))
 	said.availability(g.logs.Logger, now, &g.available, g.breaches.Load())
 }

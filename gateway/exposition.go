@@ -6,6 +6,8 @@ import (
 	"io"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"tidegate/gateway/record"
 )
 
 // gaugeStats is the state that the metrics show, taken when they are read. What is not in it is not
@@ -13,9 +15,13 @@ import (
 type gaugeStats struct {
 	Pools       []poolGauges
 	Queues      []queueGauges
-	QueueBytes  int64 // held by all that wait, in all pools
-	SurgeActive int   // flows that surge now
-	Flows       int   // flows remembered
+	QueueBytes  int64         // held by all that wait, in all pools
+	SurgeActive int           // flows that surge now
+	Flows       int           // flows remembered
+	Record      *record.Stats // nil: nothing is recorded
+	Overrides   int
+	Observing   bool          // some rule is observed
+	WouldWait   []queueGauges // as it would be, while anything is observed
 	// Availability is over availabilitySpans, from 0 to 1; nil: nothing was asked for.
 	Availability [len(availabilitySpans)]*float64
 	Targets      []targetGauges
@@ -44,6 +50,13 @@ var help = map[string]string{
 	"tidegate_config_last_reload_successful":                "1 when the config file as it is now was taken, 0 when the gateway runs on with the one before.",
 	"tidegate_config_reloads_total":                         "Loads of the configuration, the first included, by result.",
 	"tidegate_flows":                                        "Flows that are remembered.",
+	"tidegate_observed_queue_depth":                         "Requests that would wait, by pool and level, if what is observed were enforced.",
+	"tidegate_observed_total":                               "What would have become of requests whose rule is observed: passed, waited, gone, or a refusal's code. None of it happened.",
+	"tidegate_observing":                                    "1 while some rule is observed instead of enforced.",
+	"tidegate_overrides":                                    "Values that operators have set above the config file.",
+	"tidegate_record_bytes":                                 "Size of all files of the trace.",
+	"tidegate_record_dropped_total":                         "Requests that are missing in the trace: the disk was slow, full or gone.",
+	"tidegate_record_entries_total":                         "Requests that are in the trace.",
 	"tidegate_pool_seats":                                   "Seats of a pool.",
 	"tidegate_pool_seats_in_use":                            "Seats of a pool that are taken, from dispatch to the last byte from the upstream.",
 	"tidegate_pool_seats_lent":                              "Seats of a pool that serve other pools.",
@@ -75,22 +88,30 @@ func (t *telemetry) WriteMetrics(w io.Writer) {
 func writeGauges(w io.Writer, s gaugeStats) {
 	writeAvailability(w, s.Availability)
 	gauge(w, "tidegate_flows", s.Flows)
+	gauge(w, "tidegate_overrides", s.Overrides)
+	if r := s.Record; r != nil {
+		gauge(w, "tidegate_record_bytes", r.Bytes)
+		counter(w, "tidegate_record_entries_total", r.Written)
+		counter(w, "tidegate_record_dropped_total", r.Dropped)
+	}
+	gauge(w, "tidegate_observing", number(s.Observing))
+	gauges(w, "tidegate_observed_queue_depth", s.WouldWait, queueSeries, func(q queueGauges) int { return q.Waiting })
 	gauges(w, "tidegate_pool_seats", s.Pools, poolSeries, func(p poolGauges) int { return p.Seats })
 	gauges(w, "tidegate_pool_seats_in_use", s.Pools, poolSeries, func(p poolGauges) int { return p.InUse })
 	gauges(w, "tidegate_pool_seats_lent", s.Pools, poolSeries, func(p poolGauges) int { return p.Lent })
 	gauge(w, "tidegate_queue_bytes", s.QueueBytes)
-	gauges(w, "tidegate_queue_depth", s.Queues, func(metric string, q queueGauges) string {
-		return series(metric, "pool", q.Pool, "level", q.Level)
-	}, func(q queueGauges) int { return q.Waiting })
+	gauges(w, "tidegate_queue_depth", s.Queues, queueSeries, func(q queueGauges) int { return q.Waiting })
 	gauge(w, "tidegate_surge_active", s.SurgeActive)
 	gauges(w, "tidegate_upstream_healthy", s.Targets, func(metric string, t targetGauges) string {
 		return series(metric, "upstream", t.Upstream, "target", t.Target)
-	}, func(t targetGauges) int {
-		if t.Healthy {
-			return 1
-		}
-		return 0
-	})
+	}, func(t targetGauges) int { return number(t.Healthy) })
+}
+
+func number(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // writeAvailability leaves out the spans in which nothing was asked for: no number is true of them.
@@ -107,10 +128,19 @@ func writeAvailability(w io.Writer, shares [len(availabilitySpans)]*float64) {
 	}
 }
 
+func queueSeries(metric string, q queueGauges) string {
+	return series(metric, "pool", q.Pool, "level", q.Level)
+}
+
 func poolSeries(metric string, p poolGauges) string { return series(metric, "pool", p.Name) }
 
 func gauge[N int | int64](w io.Writer, metric string, value N) {
 	metrics.WriteMetadataIfNeeded(w, metric, "gauge")
+	fmt.Fprintf(w, "%s %d\n", metric, value)
+}
+
+func counter(w io.Writer, metric string, value uint64) {
+	metrics.WriteMetadataIfNeeded(w, metric, "counter")
 	fmt.Fprintf(w, "%s %d\n", metric, value)
 }
 

@@ -21,7 +21,9 @@ func TestMetricsNamesAndTypesAreTheContract(t *testing.T) {
 		upstream_errors_total{upstream,reason}:counter upstream_healthy{upstream,target}:gauge
 		config_last_reload_successful:gauge config_last_reload_success_timestamp_seconds:gauge
 		config_reloads_total{result}:counter flows:gauge refused_within_rate_total{semantic}:counter
-		wait_estimate_error_seconds:histogram build_info{version,goversion}:gauge`) {
+		wait_estimate_error_seconds:histogram build_info{version,goversion}:gauge
+		availability{window}:gauge observed_total{caller,semantic,verdict}:counter observed_queue_depth{pool,level}:gauge
+		observing:gauge overrides:gauge record_bytes:gauge record_entries_total:counter record_dropped_total:counter`) {
 		name, kind, _ := strings.Cut(line, ":")
 		want["tidegate_"+name] = kind
 	}
@@ -137,8 +139,8 @@ func TestAllGaugesAreZeroWhenIdle(t *testing.T) {
 			t.Errorf("idle, and yet %s", line)
 		}
 	}
-	if seen != 12 {
-		t.Errorf("%d series looked at, want 12", seen)
+	if seen != 14 {
+		t.Errorf("%d series looked at, want 14", seen)
 	}
 }
 

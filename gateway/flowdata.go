@@ -23,8 +23,10 @@ type flowData struct {
 	offered  atomic.Uint64 // requests that arrived, whatever became of them
 	admitted atomic.Uint64
 	refused  atomic.Uint64
-	stepped  atomic.Bool // the detector looks at it
-	rule     atomic.Pointer[ruleFields]
+	// Of what is observed: what would have waited, and been refused.
+	wouldWait, wouldRefuse atomic.Uint64
+	stepped                atomic.Bool // the detector looks at it
+	rule                   atomic.Pointer[ruleFields]
 
 	verdict atomic.Pointer[detection] // what the detector last said, for readers
 

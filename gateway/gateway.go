@@ -15,6 +15,7 @@ import (
 	"tidegate/gateway/config"
 	"tidegate/gateway/console"
 	"tidegate/gateway/policy"
+	"tidegate/gateway/record"
 	"tidegate/gateway/upstream"
 	"tidegate/scheduler"
 )
@@ -31,6 +32,11 @@ type Gateway struct {
 	edge      *edge
 	console   *console.Console
 
+	store   *config.Store // nil: nothing is kept
+	windows windows
+
+	recorder atomic.Pointer[record.Recorder] // nil: nothing is recorded
+
 	ids       *requestIDs
 	bodies    *bodyMemory
 	addresses *addressLimit
@@ -38,6 +44,7 @@ type Gateway struct {
 	refusals  *ring[console.RefusalView]
 	breaches  atomic.Uint64 // promises broken
 	available availability
+	observed  observed
 
 	telemetry *telemetry
 	nobody    *flowSeries // of requests that are refused before their caller is known
@@ -48,6 +55,7 @@ type Gateway struct {
 	unready  atomic.Bool  // /readyz says no
 	active   atomic.Int64 // requests under way
 
+	signalled atomic.Bool    // the next load was asked for by SIGHUP
 	started   *config.Config // the one of the start: what no reload can bring into force stays as it says
 	loading   sync.Mutex     // one load at a time
 	loadError atomic.Value   // string: why the newest configuration was not taken, or what it needs
@@ -56,6 +64,8 @@ type Gateway struct {
 // Options is what a gateway is made of besides its configuration.
 type Options struct {
 	Path    string                                  // of the config file
+	Text    []byte                                  // the file's content that the configuration was loaded from
+	State   string                                  // directory of what outlives the process; "": nothing does
 	Environ []string                                // for TIDEGATE__ variables
 	Version string                                  // of the program
 	Log     *zap.Logger                             // instead of standard error; for tests
@@ -84,8 +94,22 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if o.Listen == nil {
 		o.Listen = func(addr string) (net.Listener, error) { return net.Listen("tcp", addr) }
 	}
+	if o.Text == nil && o.Path != "" {
+		if o.Text, err = config.ReadFile(o.Path); err != nil {
+			return nil, err
+		}
+	}
+	store, err := openState(o.State, log)
+	if err != nil {
+		return nil, err
+	}
+	c, first, err := atStart(c, &o, store)
+	if err != nil {
+		return nil, err
+	}
 	o.fit(c)
 	g := &Gateway{
+		store:     store,
 		options:   o,
 		began:     time.Now(),
 		ids:       newRequestIDs(),
@@ -100,7 +124,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.loadError.Store("")
 	g.telemetry = newTelemetry(o.Version, c.Metrics.MaxCallers, g.gauges)
 	g.nobody = g.telemetry.flow("", "")
-	if err := g.load(c); err != nil {
+	if err := g.loadFirst(c, first); err != nil {
 		g.sample.Close()
 		return nil, err
 	}
@@ -112,6 +136,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.console = console.New(console.Options{
 		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
 		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,
+		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: control{g}, Redact: config.RedactHashes,
 	})
 	return g, nil
 }
@@ -162,6 +187,10 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.drain()
 	stop()
 	running.Wait()
+	g.windows.save(g)
+	if r := g.recorder.Load(); r != nil {
+		g.endRecording(r)
+	}
 	if shut := g.console.Shutdown(); shut != nil && err == nil {
 		g.logs.Warn("shutdown", zap.Error(shut))
 	}

@@ -33,8 +33,11 @@ func (x *exchange) identify() bool {
 		return x.refuse(CodeDraining)
 	}
 	if ok, wait := x.g.addresses.take(x.start, x.client); !ok {
-		x.refusal.RetryAfter = wait
-		return x.refuse(CodeAddressLimited)
+		if !x.live.observe {
+			x.refusal.RetryAfter = wait
+			return x.refuse(CodeAddressLimited)
+		}
+		x.g.wouldBe(x.g.nobody, CodeAddressLimited.String())
 	}
 	if x.route = x.live.policy.Match(h.Host(), h.Method(), x.path); x.route == nil {
 		return x.refuse(CodeRouteUnknown)
@@ -65,7 +68,7 @@ func (x *exchange) meter() bool {
 func (x *exchange) admit() bool {
 	now := x.start
 	it := &x.item
-	it.Flow, it.Bytes, it.MaxWait = x.flow, requestOverhead, x.rule.MaxWait
+	it.Flow, it.Bytes, it.MaxWait, it.Name = x.flow, requestOverhead, x.rule.MaxWait, x.requestID()
 	if length := declaredLength(x.ctx); length != 0 {
 		if length <= x.live.body.buffer { // a larger one waits at the client
 			it.Bytes += max(length, 0)

@@ -31,6 +31,7 @@ type world struct {
 	front *fasthttputil.InmemoryListener
 	admin *fasthttputil.InmemoryListener
 	log   *logBuffer
+	state string // directory
 	stop  func()
 	ended chan error
 
@@ -67,6 +68,13 @@ func (l *logBuffer) lines(event string) (found []string) {
 		}
 	}
 	return found
+}
+
+// jsonLog writes all levels.
+func jsonLog(to *logBuffer) *zap.Logger {
+	encoder := zap.NewProductionEncoderConfig()
+	encoder.MessageKey = "event"
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(encoder), to, zap.DebugLevel))
 }
 
 func hashOf(key string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(key))) }
@@ -186,17 +194,25 @@ func newWorld(t *testing.T, text string, upstream fasthttp.RequestHandler) *worl
 // newWorldBehind is newWorld with all clients connecting from one IP address.
 func newWorldBehind(t *testing.T, peer, text string, upstream fasthttp.RequestHandler) *world {
 	t.Helper()
+	return startWorld(t, peer, "", text, upstream)
+}
+
+// newWorldIn is newWorld with a state directory.
+func newWorldIn(t *testing.T, state, text string, upstream fasthttp.RequestHandler) *world {
+	t.Helper()
+	return startWorld(t, "", state, text, upstream)
+}
+
+func startWorld(t *testing.T, peer, state, text string, upstream fasthttp.RequestHandler) *world {
+	t.Helper()
 	w := &world{
-		t: t, front: fasthttputil.NewInmemoryListener(), admin: fasthttputil.NewInmemoryListener(), log: &logBuffer{},
+		t: t, state: state, front: fasthttputil.NewInmemoryListener(), admin: fasthttputil.NewInmemoryListener(), log: &logBuffer{},
 		ended: make(chan error, 1), target: fasthttputil.NewInmemoryListener(),
 	}
 	c := configOf(t, text)
-	encoder := zap.NewProductionEncoderConfig()
-	encoder.MessageKey = "event"
-	level := zap.NewAtomicLevelAt(zap.DebugLevel)
 	g, err := New(c, Options{
-		Version: "test", NoDate: true,
-		Log: zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(encoder), w.log, level)),
+		Version: "test", NoDate: true, State: state,
+		Log: jsonLog(w.log),
 		Listen: func(addr string) (net.Listener, error) {
 			if addr == c.Server.Listen {
 				return fromAddress{w.front, net.ParseIP(peer)}, nil

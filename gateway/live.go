@@ -26,19 +26,14 @@ type live struct {
 	detector  *detector.Config // nil: off
 	zone      *time.Location
 
-	version  int
-	loadedAt time.Time
-}
+	observe   bool // server.mode: nothing is held back
+	recording recording
 
-// load brings the gateway under a configuration: what may fail comes first and changes nothing, and
-// what comes then cannot fail.
-func (g *Gateway) load(c *config.Config) error {
-	next, err := g.prepare(c)
-	if err != nil {
-		return err
-	}
-	g.commit(next)
-	return nil
+	text      []byte            // of the config file
+	overrides []config.Override // above it, in the order in which they were made
+	aside     []config.Aside    // those of them that do not fit the file
+	version   int
+	loadedAt  time.Time
 }
 
 // fit holds a configuration to what the process has room for.
@@ -48,16 +43,13 @@ func (o *Options) fit(c *config.Config) {
 	}
 }
 
-func (g *Gateway) prepare(c *config.Config) (*live, error) {
-	version := 1
-	if old := g.live.Load(); old != nil {
-		version = old.version + 1
-	}
+// prepare makes of a configuration all that a request needs. It may fail, and changes nothing.
+func (g *Gateway) prepare(c *config.Config, version int) (*live, error) {
 	p, err := policy.Compile(c, &g.names, uint64(version))
 	if err != nil {
 		return nil, err
 	}
-	next := &live{config: c, policy: p, version: version, loadedAt: time.Now(), upstreams: make(map[string]*upstream.Upstream)}
+	next := &live{config: c, policy: p, version: version, loadedAt: time.Now(), observe: c.Server.Mode == "observe", upstreams: make(map[string]*upstream.Upstream)}
 	var problems []error
 	if next.places, err = newPlaces(&c.Identify); err != nil {
 		problems = append(problems, err)
@@ -77,6 +69,11 @@ func (g *Gateway) prepare(c *config.Config) (*live, error) {
 		}
 		trial.Close()
 	}
+	if len(problems) == 0 {
+		if next.recording, err = g.prepareRecording(c, g.live.Load()); err != nil {
+			problems = append(problems, err)
+		}
+	}
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
@@ -93,7 +90,7 @@ func (g *Gateway) prepare(c *config.Config) (*live, error) {
 	return next, nil
 }
 
-// commit makes a prepared configuration the one in force.
+// commit makes a prepared configuration the one in force. It cannot fail.
 func (g *Gateway) commit(next *live) {
 	c := next.config
 	old := g.live.Load()
@@ -116,6 +113,7 @@ func (g *Gateway) commit(next *live) {
 	} else {
 		g.scheduler.Apply(setup)
 	}
+	g.beginRecording(&next.recording, old)
 	g.bodies.max.Store(int64(c.Server.MaxBodyMemory))
 	g.addresses.apply(c.Server.RatePerIP)
 	g.refusals.resize(c.Limits.RefusalsKept)

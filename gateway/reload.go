@@ -1,17 +1,18 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
 	"go.uber.org/zap"
 
 	"tidegate/gateway/config"
+	"tidegate/gateway/console"
 )
 
 // watch follows the config file until ctx ends: a change is taken by itself, and at SIGHUP. A
@@ -27,6 +28,7 @@ func (g *Gateway) watch(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			case <-hup:
+				g.signalled.Store(true)
 				w.Reload()
 			}
 		}
@@ -34,43 +36,28 @@ func (g *Gateway) watch(ctx context.Context) {
 	w.Run(ctx, g.take)
 }
 
-// take brings the content of a config file into force, or says why not.
-func (g *Gateway) take(data []byte, err error) {
+// take brings the config file as it is now into force, or says why not. The file is read under the lock:
+// what the watcher read a moment ago may be older than what an operator has put there since.
+func (g *Gateway) take(text []byte, err error) {
+	g.loading.Lock()
+	defer g.loading.Unlock()
+	l := g.live.Load()
+	source := sourceFile
+	if g.signalled.Swap(false) {
+		source = sourceSignal
+	}
+	if g.options.Path != "" {
+		text, err = config.ReadFile(g.options.Path)
+	}
 	if err == nil {
-		var c *config.Config
-		if c, err = config.LoadBytes(g.options.Path, data, g.options.Environ); err == nil {
-			err = g.reload(c)
+		if source == sourceFile && g.options.Path != "" && bytes.Equal(text, l.text) && g.loadError.Load() == "" {
+			return // an operator's own change has come back by way of the file
 		}
+		_, err = g.apply(change{text: text, overrides: l.overrides, source: source, Change: console.Change{Actor: actorFile}})
 	}
 	if err != nil {
 		g.rejected(err)
 	}
-}
-
-// reload takes a configuration that was read. The one that is in force already changes nothing, but
-// that a faulty one before it is forgotten; the log says so, for whoever has corrected it or sent SIGHUP.
-func (g *Gateway) reload(c *config.Config) error {
-	g.loading.Lock()
-	defer g.loading.Unlock()
-	g.options.fit(c)
-	same := c.Hash == g.live.Load().config.Hash // the environment is that of the start
-	if !same {
-		if err := g.load(c); err != nil {
-			return err
-		}
-	}
-	g.telemetry.loaded(true, time.Now())
-	restart := needRestart(g.started, c)
-	note := ""
-	if len(restart) > 0 {
-		note = "taken, but a restart is needed for: " + strings.Join(restart, ", ")
-	}
-	g.loadError.Store(note)
-	g.logs.Info("config", zap.Int("version", g.live.Load().version), zap.String("hash", short(c.Hash)), zap.Bool("changed", !same), zap.Strings("restart_needed", restart))
-	if !same {
-		g.warnOverPromise()
-	}
-	return nil
 }
 
 // rejected records a configuration that was not taken: the one before stays in force.

@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"tidegate/gateway/config"
+	"tidegate/gateway/console"
 )
 
 // reload brings another configuration into force.
@@ -23,9 +24,15 @@ func (w *world) reload(text string) {
 // reloadParsed is reload for those who do it often: reading the text takes most of the time.
 func (w *world) reloadParsed(c *config.Config) {
 	w.t.Helper()
-	if err := w.g.reload(c); err != nil {
+	if _, err := w.apply(c); err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+func (w *world) apply(c *config.Config) (*console.Changed, error) {
+	w.g.loading.Lock()
+	defer w.g.loading.Unlock()
+	return w.g.applyLoaded(change{source: sourceFile, Change: console.Change{Actor: actorFile}}, c, nil)
 }
 
 // changed is a text with each pair's first replaced by its second; both must make a difference.
@@ -200,9 +207,7 @@ func TestABadConfigLeavesTheOldOneInForce(t *testing.T) {
 
 		// The one in force again ends the error, and is no new version.
 		good := configOf(t, basic)
-		if err := w.g.reload(good); err != nil {
-			t.Fatal(err)
-		}
+		w.reloadParsed(good)
 		lines := w.log.lines("config")
 		if last := lines[len(lines)-1]; !strings.Contains(last, `"version":1,`) || !strings.Contains(last, `"changed":false`) {
 			t.Errorf("the log does not say that the file is right again: %v", last)

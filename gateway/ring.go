@@ -35,6 +35,19 @@ func (r *ring[T]) last(n int) []T {
 	return out
 }
 
+// find returns up to n that fit, newest first.
+func (r *ring[T]) find(n int, fits func(*T) bool) []T {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := []T{}
+	for i := 0; i < len(r.kept) && len(out) < n; i++ {
+		if v := &r.kept[(r.next-1-i+2*len(r.kept))%len(r.kept)]; fits(v) {
+			out = append(out, *v)
+		}
+	}
+	return out
+}
+
 // resize changes how many are kept; the newest stay.
 func (r *ring[T]) resize(most int) {
 	most = max(most, 1)

@@ -34,6 +34,9 @@ func (x *exchange) settle() {
 	if x.outcome == outcomeRefused && x.data != nil {
 		x.data.refused.Add(1)
 	}
+	if r := x.g.recorder.Load(); r != nil {
+		x.record(r)
+	}
 	if x.g.access.wants(x.outcome, now) {
 		x.log(now)
 	}
@@ -104,8 +107,16 @@ func (g *Gateway) keepRefusal(x *exchange, now time.Time) {
 	if x.caller != nil {
 		v.Caller = x.caller.ID
 	}
+	if x.route != nil {
+		v.Route = x.route.Name
+	}
 	if x.rule != nil {
-		v.Semantic, v.Rule = x.semantic.Name, x.rule.ID
+		v.Semantic, v.Rule, v.RuleAt, v.Version = x.semantic.Name, x.rule.ID, x.rule.At, x.live.version
+	}
+	if it := &x.item; x.data != nil && it.Verdict != scheduler.Waiting {
+		v.Tenant, v.Band, v.WithinRate, v.Place = x.data.tenant, it.Band.String(), it.OnTime, it.Place
+		v.EstimateMS, v.MaxWaitMS = estimateMillis(it.Estimate), it.MaxWait.Milliseconds()
+		decidedBy(&v, &it.Quota, &it.Load)
 	}
 	g.refusals.add(v)
 }

@@ -19,24 +19,35 @@ func (g *Gateway) snapshot() *console.Snapshot {
 	st := g.scheduler.Stats(recentFlows)
 	l := g.live.Load()
 	s := &console.Snapshot{
-		Time: now, Version: g.options.Version, UptimeS: now.Sub(g.began).Seconds(), FlowsTotal: st.FlowsTotal,
+		Time: now, Version: g.options.Version, Mode: l.config.Server.Mode, UptimeS: now.Sub(g.began).Seconds(), FlowsTotal: st.FlowsTotal,
 		Refusals: g.refusals.last(console.MaxRefusals),
 		Promise:  g.promise(),
 		Config:   console.ConfigView{Version: l.version, Hash: l.config.Hash, LoadedAt: l.loadedAt, Error: g.loadError.Load().(string)},
 	}
 	_, s.Surges = g.watched.list()
-	for _, p := range st.Pools {
-		s.Pools = append(s.Pools, console.PoolView{
-			Name: p.Name, Seats: p.Seats, InUse: p.InUse, Committed: p.Committed, Excess: p.Excess, Surge: p.Surge, Waiting: p.Waiting,
-		})
-	}
-	for _, v := range st.Levels {
-		s.Levels = append(s.Levels, console.LevelView{
-			Pool: v.Pool, Level: v.Level, Waiting: v.Waiting, OldestWaitMS: v.OldestWait.Milliseconds(), DispatchedPerS: round(v.PerSecond),
-		})
-	}
-	s.Flows = flowViews(st.Flows, now)
+	s.Pools, s.Levels, s.Observed = poolViews(st), levelViews(st), g.observedView(st)
+	s.Flows = flowViews(st.Flows)
 	return s
+}
+
+func poolViews(st *scheduler.Stats) []console.PoolView {
+	views := make([]console.PoolView, len(st.Pools))
+	for i, p := range st.Pools {
+		views[i] = console.PoolView{
+			Name: p.Name, Seats: p.Seats, InUse: p.InUse, Committed: p.Committed, Excess: p.Excess, Surge: p.Surge, Waiting: p.Waiting,
+		}
+	}
+	return views
+}
+
+func levelViews(st *scheduler.Stats) []console.LevelView {
+	views := make([]console.LevelView, len(st.Levels))
+	for i, l := range st.Levels {
+		views[i] = console.LevelView{
+			Pool: l.Pool, Level: l.Level, Waiting: l.Waiting, OldestWaitMS: l.OldestWait.Milliseconds(), DispatchedPerS: round(l.PerSecond),
+		}
+	}
+	return views
 }
 
 // promise says whether what was promised was kept.
@@ -49,36 +60,44 @@ func (g *Gateway) promise() console.PromiseView {
 }
 
 // flowViews are the busiest flows: those that hold or wait for most first, then by rate.
-func flowViews(flows []scheduler.FlowStats, now time.Time) []console.FlowView {
+func flowViews(flows []scheduler.FlowStats) []console.FlowView {
 	views := make([]console.FlowView, 0, len(flows))
-	for _, f := range flows {
-		d, ok := f.Flow.Data.Load().(*flowData)
-		if !ok {
-			continue // made a moment ago
+	for i := range flows {
+		if v, ok := flowView(&flows[i]); ok {
+			views = append(views, v)
 		}
-		v := console.FlowView{
-			Caller: d.caller, Semantic: d.semantic, Route: d.route, Tenant: d.tenant, Pool: f.Pool, Level: f.Level,
-			State: console.StateLearning, InFlight: f.InFlight, Waiting: f.Waiting,
-			Admitted: d.admitted.Load(), Refused: d.refused.Load(),
-			Occupancy: float64(f.Used) / float64(max(f.Rule.Limit.Depth(), 1)),
-		}
-		if r := d.rule.Load(); r != nil {
-			v.Limit = r.rule.RateText
-		}
-		if seen := d.verdict.Load(); seen != nil {
-			v.Rate = round(seen.rate)
-			v.State = stateName(seen.state)
-			if seen.since != 0 {
-				since := time.Unix(0, seen.since)
-				v.SurgeSince = &since
-			}
-		}
-		views = append(views, v)
 	}
 	slices.SortStableFunc(views, func(a, b console.FlowView) int {
 		return cmp.Or(cmp.Compare(b.InFlight+b.Waiting, a.InFlight+a.Waiting), cmp.Compare(b.Rate, a.Rate))
 	})
 	return views[:min(len(views), console.MaxFlows)]
+}
+
+// flowView is one flow; not ok: it was made a moment ago.
+func flowView(f *scheduler.FlowStats) (v console.FlowView, ok bool) {
+	d, ok := f.Flow.Data.Load().(*flowData)
+	if !ok {
+		return v, false
+	}
+	v = console.FlowView{
+		Caller: d.caller, Semantic: d.semantic, Route: d.route, Tenant: d.tenant, Pool: f.Pool, Level: f.Level,
+		State: console.StateLearning, InFlight: f.InFlight, Waiting: f.Waiting,
+		Admitted: d.admitted.Load(), Refused: d.refused.Load(),
+		Occupancy: float64(f.Used) / float64(max(f.Rule.Limit.Depth(), 1)),
+		Observed:  f.Rule.Observe, WouldWait: d.wouldWait.Load(), WouldRefuse: d.wouldRefuse.Load(),
+	}
+	if r := d.rule.Load(); r != nil {
+		v.Limit = r.rule.RateText
+	}
+	if seen := d.verdict.Load(); seen != nil {
+		v.Rate = round(seen.rate)
+		v.State = stateName(seen.state)
+		if seen.since != 0 {
+			since := time.Unix(0, seen.since)
+			v.SurgeSince = &since
+		}
+	}
+	return v, true
 }
 
 func stateName(s detector.State) string {
@@ -100,13 +119,28 @@ func (g *Gateway) gauges() gaugeStats {
 		s.Pools = append(s.Pools, poolGauges{Name: p.Name, Seats: p.Seats, InUse: p.InUse})
 		s.QueueBytes += p.WaitingBytes
 	}
-	for _, l := range st.Levels {
-		s.Queues = append(s.Queues, queueGauges{Pool: l.Pool, Level: l.Level, Waiting: l.Waiting})
+	s.Queues = queuesOf(st)
+	if st.Shadow != nil {
+		s.WouldWait = queuesOf(st.Shadow)
 	}
+	if r := g.recorder.Load(); r != nil {
+		of := r.Stats()
+		s.Record = &of
+	}
+	s.Overrides = len(g.live.Load().overrides)
+	s.Observing = len(g.live.Load().policy.Observing()) > 0
 	for _, c := range g.live.Load().config.Upstreams {
 		for _, t := range g.live.Load().upstreams[c.Name].Targets() {
 			s.Targets = append(s.Targets, targetGauges{Upstream: c.Name, Target: t.URL, Healthy: t.Healthy})
 		}
 	}
 	return s
+}
+
+func queuesOf(st *scheduler.Stats) []queueGauges {
+	queues := make([]queueGauges, len(st.Levels))
+	for i, l := range st.Levels {
+		queues[i] = queueGauges{Pool: l.Pool, Level: l.Level, Waiting: l.Waiting}
+	}
+	return queues
 }

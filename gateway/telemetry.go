@@ -114,6 +114,9 @@ func (t *telemetry) flow(caller, semantic string) *flowSeries {
 	}
 	name := flowName{strings.Clone(caller), strings.Clone(semantic)}
 	f := &flowSeries{semanticSeries: t.semantic(name.semantic), set: t.set, name: name}
+	f.wouldBe.counter = func(verdict string) *metrics.Counter {
+		return t.set.GetOrCreateCounter(series("tidegate_observed_total", "caller", name.caller, "semantic", name.semantic, "verdict", verdict))
+	}
 	// There from the start, so that the first one is seen as an increase.
 	f.counter(outcomeServed)
 	if name.caller != "" {
@@ -160,6 +163,7 @@ type flowSeries struct {
 	name     flowName
 	outcomes [outcomes]atomic.Pointer[metrics.Counter] // made at the first of its kind: most flows have one or two
 	surges   *metrics.Counter                          // nil for nobody, who has no flow to surge
+	wouldBe  family                                    // of what is observed, by verdict
 }
 
 // done counts a request's end. took is from its first byte to the last of its answer; it is recorded
@@ -172,6 +176,9 @@ func (f *flowSeries) done(o outcome, took time.Duration) {
 		f.durations.Update(took.Seconds())
 	}
 }
+
+// observed counts what would have become of a request whose rule is observed.
+func (f *flowSeries) observed(verdict string) { f.wouldBe.of(verdict).Inc() }
 
 // surged counts the beginning of a surge.
 func (f *flowSeries) surged() {

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"tidegate/gateway/record"
 )
 
 func exposition(t *telemetry) string {
@@ -47,12 +49,17 @@ func idle() gaugeStats {
 
 // everything is a telemetry in which each metric has something to show.
 func everything() *telemetry {
-	t := newTelemetry("v0.1.0", 10, idle)
+	t := newTelemetry("v0.1.0", 10, func() gaugeStats {
+		s, share := idle(), 0.9995
+		s.Record, s.WouldWait, s.Availability = &record.Stats{}, s.Queues, [3]*float64{nil, nil, &share}
+		return s
+	})
 	t.loaded(true, time.Unix(1_800_000_000, 0))
 	f := t.flow("acme", "chat")
 	f.done(outcomeServed, 20*time.Millisecond)
 	f.refused("queue_full")
 	f.surged()
+	f.observed(observedWaited)
 	t.waits("shared", "realtime").Update(.2)
 	t.upstream("api").failed("connect")
 	t.estimateMissed(time.Second, 2*time.Second)

@@ -2,8 +2,6 @@ package scheduler
 
 import (
 	"time"
-
-	"tidegate/pools"
 )
 
 // saveChunk is how many meters are saved while the lock is held; a full window takes some microseconds.
@@ -58,29 +56,4 @@ func after(i, n int) int {
 		return 0
 	}
 	return i + n
-}
-
-// SaveMeters tells what the flows and callers whose rate pays over atLeast or longer have paid, those from before a restart
-// included that have not come again since. flow and caller are called outside the lock, which is never held for more than
-// 1,000 of them. One that comes while this goes on may be told twice: the later holds. The ages are those of the moment
-// each was looked at, so give Restore a pause that begins when this has returned: a little too short, and nothing is given back.
-func (s *Scheduler) SaveMeters(atLeast time.Duration, flow func(SavedFlow), caller func(SavedCaller)) {
-	walk(s, func(now time.Time, i int, into []unmetMeter) ([]unmetMeter, int) {
-		return s.core.unmetMeters(now, i, atLeast, into)
-	}, func(u unmetMeter) {
-		m := pools.RestoreMeter(u.saved, s.core.moment(u.at))
-		switch saved, some := m.Save(time.Now()); {
-		case !some:
-		case u.key.Semantic == noSemantic:
-			caller(SavedCaller{u.key.Caller, saved})
-		default:
-			flow(SavedFlow{u.key, saved})
-		}
-	})
-	walk(s, func(now time.Time, i int, into []SavedFlow) ([]SavedFlow, int) {
-		return s.core.flowMeters(now, i, atLeast, into)
-	}, flow)
-	walk(s, func(now time.Time, i int, into []SavedCaller) ([]SavedCaller, int) {
-		return s.core.callerMeters(now, i, atLeast, into)
-	}, caller)
 }

@@ -29,7 +29,9 @@ func TestHashesAreTakenOutHoweverTheyAreWritten(t *testing.T) {
 		{hash[:32] + `\` + hash[32:], hash[:32] + `\` + hash[32:]},
 		{hash[:32] + `\u0103` + hash[32:], hash[:32] + `\u0103` + hash[32:]},
 		{strings.Repeat("deadbeef ", 20), strings.Repeat("deadbeef ", 20)},
-		{`\`, `\`}, {`\u00`, `\u00`}, {`a\u`, `a\u`},
+		{`\`, `\`},
+		{`\u00`, `\u00`},
+		{`a\u`, `a\u`},
 	} {
 		given := []byte(tc.text)
 		if got := string(RedactHashes(given)); got != tc.want || string(given) != tc.text {
