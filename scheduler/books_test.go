@@ -166,34 +166,6 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 	}
 }
 
-// ghosts finds all that is in the shadow: who waits stands in its queues, and who has a seat will give it back at a
-// known moment or when a request does that is still under way.
-func ghosts(s *shadow, items map[*Item]bool) map[*Item]bool {
-	all := map[*Item]bool{}
-	for _, p := range s.core.pools {
-		for _, l := range p.levels {
-			for _, q := range l.queues {
-				for _, e := range q.held.a {
-					for _, line := range e.newest.a {
-						for it := line.head; it != nil; it = it.next {
-							all[it] = true
-						}
-					}
-				}
-			}
-		}
-	}
-	for _, g := range s.leaving.a {
-		all[&g.item] = true
-	}
-	for it := range items {
-		if g := it.ghost; g != nil && g.of == s && g.item.state == inFlight {
-			all[&g.item] = true
-		}
-	}
-	return all
-}
-
 // play applies a sequence of operations, three bytes each, and checks the books after every one.
 func play(t testing.TB, ops []byte) {
 	set := onePool(4, 5)

@@ -137,6 +137,9 @@ func TestAGhostAheadOfItsRequestPlaysSomeSeatTimeOfItsFlow(t *testing.T) {
 	f1 := s.arrive(100, key(1, export), flood, "f1")
 	f2 := s.arrive(110, key(1, export), flood, "f2")
 	s.release(130, f1)
+	if want := (Load{Pool: "shared", Seats: 1, InUse: 1}); s.told[2].Load != want || s.told[0].Load != (Load{}) {
+		t.Errorf("turned away by %+v, want %+v; granted with %+v", s.told[2].Load, want, s.told[0].Load)
+	}
 	s.tells("c1 granted", "f1 granted", "f2 wait_too_long")
 	c2 := s.arrive(200, key(2, chat), calm, "c2")
 	if f2.Verdict != Granted || c2.Verdict != Waiting {
@@ -353,4 +356,32 @@ func TestWhatNobodyAsksForIsCounted(t *testing.T) {
 	if n := len(c.Judged()); n != 0 {
 		t.Errorf("%d told a second time", n)
 	}
+}
+
+// ghosts finds all that is in the shadow: who waits stands in its queues, and who has a seat will give it back at a
+// known moment or when a request does that is still under way.
+func ghosts(s *shadow, items map[*Item]bool) map[*Item]bool {
+	all := map[*Item]bool{}
+	for _, p := range s.core.pools {
+		for _, l := range p.levels {
+			for _, q := range l.queues {
+				for _, e := range q.held.a {
+					for _, line := range e.newest.a {
+						for it := line.head; it != nil; it = it.next {
+							all[it] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	for _, g := range s.leaving.a {
+		all[&g.item] = true
+	}
+	for it := range items {
+		if g := it.ghost; g != nil && g.of == s && g.item.state == inFlight {
+			all[&g.item] = true
+		}
+	}
+	return all
 }

@@ -245,6 +245,22 @@ func TestAFlowThatStandsAsideLetsItsObservedWorkGo(t *testing.T) {
 	}
 }
 
+func TestOlderObservedWorkDoesNotLiftWhatItsFlowMayHaveInFlight(t *testing.T) {
+	const ms = time.Millisecond
+	h := byHand(t, observing(onePool(2, 3)))
+	narrow := rule(10, time.Second, "standard", time.Minute)
+	narrow.MaxInFlight = 1
+	src := h.source("flow", key(1, chat), terms(observed(narrow)), 100*ms)
+	h.sends(src, 0, 3)
+	h.at(10*ms, func() {
+		h.core.Apply(h.now, onePool(2, 3))
+		src.terms = Terms{Version: 2, Rule: narrow, Pool: "shared", Weight: 1}
+	})
+	h.sends(src, 20*ms, 2)
+	h.run(time.Second)
+	wantGrants(t, src, 0, 0, 100*ms, 200*ms, 300*ms)
+}
+
 func TestObservedLongWorkWaitsForNothingButASeat(t *testing.T) {
 	// Enforced streams have all that long work may hold, and every other seat is taken.
 	h := byHand(t, observing(onePool(4, 9)))

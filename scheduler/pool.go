@@ -265,13 +265,10 @@ func (c *Core) unpark(f *Flow) {
 	}
 }
 
-// full says that the flow has as many in flight as the rule of its first waiting item allows.
+// full says that the flow has as many in flight as the rule of its first waiting item allows, of what is enforced.
 func (c *Core) full(f *Flow) bool {
-	r := f.terms.Rule
-	if first := f.first(); first != nil {
-		r = first.rule
-	}
-	return !r.Observe && r.MaxInFlight > 0 && f.inFlight >= r.MaxInFlight
+	first := f.first()
+	return first != nil && first.rule.MaxInFlight > 0 && f.inFlight >= first.rule.MaxInFlight
 }
 
 // first is the item of the flow that is next to be dispatched, or nil. What is only observed goes when
