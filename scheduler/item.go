@@ -60,11 +60,8 @@ func (it *Item) Reset() { *it = Item{} }
 func (it *Item) Rule() *Rule { return it.rule }
 
 // Breach says that the item broke the promise: its rate had covered it on arrival, and yet it was
-// refused, expired or displaced, not by its own doing.
+// refused, expired or displaced, not by its own doing. What is only observed never is.
 func (it *Item) Breach() bool {
-	if it.rule != nil && it.rule.Observe {
-		return false // only its own wait or the end of the gateway can have turned it away
-	}
 	switch it.Verdict {
 	case WaitTooLong, WaitExpired:
 		return it.OnTime && !it.OwnWait

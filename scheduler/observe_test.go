@@ -138,9 +138,18 @@ func TestObservedWorkStandsInTheOrderOfCommittedWork(t *testing.T) {
 }
 
 func TestBoundsCountWhatIsEnforced(t *testing.T) {
-	set := observing(onePool(1, 9))
-	set.Pools[0].MaxWaiting, set.Pools[0].MaxFlowShare = 2, 1
-	set.Pools[0].MaxWaitingBytes = 2000
+	for _, bound := range []func(*PoolSetup){
+		func(p *PoolSetup) { p.MaxWaiting = 2 },
+		func(p *PoolSetup) { p.MaxWaitingBytes = 2000 },
+	} {
+		set := observing(onePool(1, 9))
+		set.Pools[0].MaxFlowShare = 1
+		bound(&set.Pools[0])
+		boundsCountWhatIsEnforced(t, set)
+	}
+}
+
+func boundsCountWhatIsEnforced(t *testing.T, set Setup) {
 	h := byHand(t, set)
 	blocker := h.source("blocker", key(9, chat), terms(rule(9, time.Second, "batch", time.Minute)), 10*time.Second)
 	free := h.source("observed", key(1, export), terms(observed(rule(1, time.Minute, "batch", time.Minute))), time.Second)
