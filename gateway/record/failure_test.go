@@ -304,3 +304,24 @@ func TestASmallerBoundHoldsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+func TestCloseWaitsForTheDiskNoLongerThanItSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d disk
+		r := d.open(t, options(t.TempDir()))
+		let := make(chan struct{})
+		d.set(func(f *os.File, b []byte) (int, error) {
+			<-let
+			return f.Write(b)
+		})
+		r.Add(entry(time.Now(), "acme"))
+		begun := time.Now()
+		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "cannot end the record") {
+			t.Errorf("%v", err)
+		}
+		if took := time.Since(begun); took != diskWait {
+			t.Errorf("took %v", took)
+		}
+		close(let)
+	})
+}
