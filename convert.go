@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzip"
 
 	"tidegate/gateway/config"
 	"tidegate/gateway/policy"
@@ -47,12 +48,10 @@ func convert(args []string, out io.Writer) error {
 	if c.caller, err = parseCaller(*caller); err != nil {
 		return err
 	}
-	switch {
-	case *spread == "random":
-		c.spread = true
-	case *spread != "none":
+	if c.spread = *spread == "random"; !c.spread && *spread != "none" {
 		return fmt.Errorf("-spread %q: must be random or none", *spread)
-	case *window < 0:
+	}
+	if *window < 0 {
 		return fmt.Errorf("-window %v: must not be below 0", *window)
 	}
 	if *path != "" {
@@ -69,6 +68,10 @@ func convert(args []string, out io.Writer) error {
 			return err
 		}
 	}
+	if len(c.waiting) == 0 {
+		c.say()
+		return errSaid
+	}
 	return c.writeTo(*to, out)
 }
 
@@ -81,9 +84,8 @@ type converter struct {
 	spread   bool
 	window   int64 // milliseconds
 
-	policy *policy.Policy // nil without -config
-	types  map[string]string
-	space  []byte
+	policy *policy.Policy    // nil without -config
+	types  map[string]string // of routes
 
 	waiting, merged []*accessLog // the first ones not yet begun, by their first line
 
@@ -195,7 +197,7 @@ func (c *converter) record(a *record.Access, fraction int64) record.Record {
 
 func (c *converter) match(a *record.Access) *policy.Route {
 	target, _, _ := strings.Cut(string(a.Target), "?")
-	path, ok := policy.NormalisePath(c.space, []byte(target))
+	path, ok := policy.NormalisePath(nil, []byte(target))
 	if !ok {
 		return nil
 	}
@@ -223,7 +225,7 @@ func outcomeOf(status int) string {
 	return "served"
 }
 
-// writeTo writes the trace and says what came of the logs.
+// writeTo writes the trace.
 func (c *converter) writeTo(name string, out io.Writer) (err error) {
 	var compressed *gzip.Writer
 	if name != "" {
@@ -247,6 +249,12 @@ func (c *converter) writeTo(name string, out io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot write the trace: %w", err)
 	}
+	c.say()
+	return nil
+}
+
+// say says what came of the logs.
+func (c *converter) say() {
 	fmt.Fprintf(os.Stderr, "%d lines, %d of them not readable\n", c.lines, c.unread)
 	if c.late > 0 {
 		fmt.Fprintf(os.Stderr, "%d lines stood further from their place than -window and are written later than they were: give a larger one\n", c.late)
@@ -254,8 +262,4 @@ func (c *converter) writeTo(name string, out io.Writer) (err error) {
 	if c.strays > 0 {
 		fmt.Fprintf(os.Stderr, "%d requests match no route of -config\n", c.strays)
 	}
-	if c.lines == c.unread {
-		return errSaid
-	}
-	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -101,7 +100,7 @@ func (l *accessLog) fill() bool {
 
 // merge writes all logs in the order of time. A log is read ahead only when its time has come, so that thirty files of
 // a month cost no more memory than one.
-func (c *converter) merge(out *bufio.Writer) {
+func (c *converter) merge(out io.Writer) {
 	slices.SortStableFunc(c.waiting, func(a, b *accessLog) int { return cmp.Compare(a.order.First(), b.order.First()) })
 	c.last = math.MinInt64
 	var line []byte

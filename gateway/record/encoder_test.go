@@ -62,10 +62,15 @@ func TestAMemberSaysWhatItsRowsSay(t *testing.T) {
 	for i := range 12 {
 		odd = append(odd, row{at: 1_000_000_000_002, outcome: strconv.Itoa(i), code: "more than are remembered"})
 	}
+	var long []row // matches of all lengths
+	for n := range 300 {
+		name := strings.Repeat("x", n)
+		long = append(long, row{at: 1, caller: name}, row{at: 2, caller: name, outcome: "y"}, row{at: 3, caller: name})
+	}
 	// One after another through the same encoder: nothing is left over from the member before.
 	for _, rows := range [][]row{
 		nil, odd, usual(1, 1, false), usual(batchRows, 3, false), usual(batchRows, 100, true),
-		usual(5*batchRows, 100_000, true), slices.Concat(odd, odd),
+		usual(5*batchRows, 100_000, true), slices.Concat(odd, odd), long,
 	} {
 		holds(t, e.member(rows, true), rows)
 	}

@@ -145,6 +145,14 @@ func (d *directory) begin(now time.Time) error {
 	}
 	name := fileName(stamp)
 	f, err := d.create(filepath.Join(d.path, name))
+	for range 100 {
+		if !errors.Is(err, fs.ErrExist) { // something of that name that is no file
+			break
+		}
+		stamp = stamp.Add(time.Millisecond)
+		name = fileName(stamp)
+		f, err = d.create(filepath.Join(d.path, name))
+	}
 	if err != nil {
 		return err
 	}

@@ -40,24 +40,26 @@ func entry(at time.Time, caller string) *Entry {
 	return &Entry{At: at, Caller: caller, Semantic: "chat", Route: "v1", Cost: 1, Bytes: 7, Seat: time.Millisecond, Outcome: "served"}
 }
 
-// names returns the traces in a directory.
-func names(t *testing.T, dir string) []string {
+// ours returns the traces in a directory, oldest first.
+func ours(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(dir, "trace-*"))
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range found {
-		found[i] = filepath.Base(found[i])
+	for _, e := range entries {
+		if _, ok := parseName(e.Name()); ok && e.Type().IsRegular() {
+			names = append(names, e.Name())
+		}
 	}
-	return found
+	return names
 }
 
-// text is what zcat says of all traces in a directory; each of them must be whole.
-func text(t *testing.T, dir string) string {
+// text is what zcat says of files; each of them must be whole.
+func text(t *testing.T, dir string, names []string) string {
 	t.Helper()
 	var all strings.Builder
-	for _, name := range names(t, dir) {
+	for _, name := range names {
 		b, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
@@ -65,6 +67,28 @@ func text(t *testing.T, dir string) string {
 		all.Write(unzip(t, b))
 	}
 	return all.String()
+}
+
+// all reads traces to their end, and says how much was passed over.
+func all(t *testing.T, paths ...string) (records []Record, flaws int) {
+	t.Helper()
+	r, err := OpenReader(paths...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		record, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, record)
+	}
+	_, flaws = r.Flaws()
+	return records, flaws
 }
 
 func unzip(t testing.TB, b []byte) []byte {

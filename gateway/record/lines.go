@@ -2,9 +2,10 @@ package record
 
 import (
 	"bufio"
-	"compress/gzip"
 	"errors"
 	"io"
+
+	"github.com/klauspost/compress/gzip"
 )
 
 // maxLine bounds a line in bytes; a longer one is passed over as unreadable.

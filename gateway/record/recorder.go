@@ -184,9 +184,10 @@ func (r *Recorder) Close() error {
 		return nil
 	}
 	r.closed = true
-	if r.batch != nil {
-		r.full, r.batch = append(r.full, r.batch), nil
+	if r.batch != nil && r.batch.n > 0 {
+		r.full = append(r.full, r.batch)
 	}
+	r.batch = nil
 	r.mu.Unlock()
 	close(r.stop)
 	late := time.NewTimer(diskWait)

@@ -31,9 +31,9 @@ func (w *writer) run() {
 		case <-w.r.wake:
 			w.work()
 		case <-tick.C:
+			w.age()
 			w.flush()
 			w.work()
-			w.age()
 		case <-w.r.stop:
 			w.retry = time.Time{}
 			w.work()
