@@ -124,14 +124,18 @@ func playCrash(ctx context.Context, o crashOptions) (*crashed, error) {
 		putter: &putter{config: func(n int) stage.Config { return crashConfig(n, o.rounds) }, base: s.Config},
 	}
 	err = c.play(ctx, o.rounds)
-	if closing := s.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
-		return nil, err
+	closing := s.Close()
+	switch {
+	case errors.Is(err, errNotReady): // it is told in the report, and there was nothing left to close
+		return c, nil
+	case err != nil || closing != nil:
+		return nil, errors.Join(err, closing)
 	}
 	return c, nil
 }
+
+// errNotReady ends the rounds: a gateway that does not come up again leaves nothing to look at.
+var errNotReady = errors.New("the gateway is not ready again")
 
 func (c *crashed) play(ctx context.Context, rounds int) error {
 	text, err := c.putter.render(0)
@@ -157,9 +161,10 @@ func (c *crashed) play(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// round writes, kills, starts again and looks. Its error is of the test's own making: what the gateway gets wrong is
-// a violation, but for not coming up again, after which nothing can be looked at.
+// round writes, kills, starts again and looks. What the gateway gets wrong is a violation; the error says why there
+// can be no next round.
 func (c *crashed) round(ctx context.Context, kind roundKind, round int) error {
+	when := fmt.Sprintf("round %d (%v)", round+1, kind)
 	var window *windowRound
 	writing, stop := context.WithCancel(ctx)
 	defer stop()
@@ -183,7 +188,7 @@ func (c *crashed) round(ctx context.Context, kind roundKind, round int) error {
 	c.stage.KillGateway()
 	stop() // a connection that was accepted by nobody may hang
 	if err := <-wrote; err != nil {
-		return err
+		c.wrong.add(lookWrites, when, "%v", err)
 	}
 	killed := time.Now()
 	if c.ledger.underway() {
@@ -192,10 +197,11 @@ func (c *crashed) round(ctx context.Context, kind roundKind, round int) error {
 	c.admin = stage.NewAdmin(c.stage.Config.Admin)
 	started := time.Now()
 	if err := c.stage.RestartGateway(ctx); err != nil {
-		return err
+		c.wrong.add(lookReady, when, "%v", err)
+		return errNotReady
 	}
 	c.tally.SlowReady = max(c.tally.SlowReady, time.Since(started))
-	c.look(ctx, fmt.Sprintf("round %d (%v)", round+1, kind))
+	c.look(ctx, when)
 	if window != nil {
 		return c.spendRest(ctx, window, killed)
 	}

@@ -12,6 +12,8 @@ import (
 
 // The checks, by the names of their violations.
 const (
+	lookReady     = "ready"
+	lookWrites    = "writes"
 	lookConfig    = "config"
 	lookVersions  = "versions"
 	lookOverrides = "overrides"

@@ -205,6 +205,8 @@ func TestTheCrashReportIsPrinted(t *testing.T) {
 	}{
 		{"the kills came between the writes", func(c *crashed) { c.tally.Underway = 8 }, "the kills meet writes"},
 		{"a window was not kept", func(c *crashed) { c.windows = append(c.windows, windowRound{caller: "w", before: 50, after: 51}) }, "a window of"},
+		{"it did not come up", func(c *crashed) { c.wrong.add(lookReady, "round 3", "exit status 1") }, "the gateway is ready"},
+		{"a PUT was refused", func(c *crashed) { c.wrong.add(lookWrites, "round 3", "412") }, "every write"},
 		{"a text was lost", func(c *crashed) { c.wrong.add(lookConfig, "round 3", "lost") }, "what runs"},
 		{"a version was lost", func(c *crashed) { c.wrong.add(lookVersions, "round 3", "lost") }, "the versions"},
 		{"an override was lost", func(c *crashed) { c.wrong.add(lookOverrides, "round 3", "lost") }, "so are the overrides"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -37,7 +38,8 @@ func (c *crashed) spend(ctx context.Context, w *windowRound) error {
 			return err
 		}
 		if !granted {
-			return fmt.Errorf("%s is refused after %d of %d", w.caller, w.before, windowCost)
+			w.unplanned = cmp.Or(w.unplanned, fmt.Sprintf("refused after %d of %d", len(w.grants), windowCost))
+			break
 		}
 		w.grants = append(w.grants, time.Now())
 	}

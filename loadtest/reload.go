@@ -55,13 +55,7 @@ func reload(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	switch {
-	case report.Void != "":
-		return fmt.Errorf("the run is void: %s", report.Void)
-	case !report.held():
-		return errFailed
-	}
-	return nil
+	return report.failed()
 }
 
 // blocks is when configs are changed and when not. Blocks without and with reloads take turns, so that what the

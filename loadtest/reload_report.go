@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -18,7 +19,7 @@ type ReloadReport struct {
 	Command  string      `json:"command"`
 	Seed     uint64      `json:"seed"`
 	Start    time.Time   `json:"start"`
-	Void     string      `json:"void,omitempty"`
+	Void     string      `json:"void,omitempty"` // why Quickness says nothing
 	Compared int         `json:"pairs_compared"`
 	Pairs    int         `json:"pairs"`
 	Rows     []reloadRow `json:"rows"`
@@ -26,6 +27,8 @@ type ReloadReport struct {
 	Before   memory      `json:"before"`
 	After    memory      `json:"after"`
 	Checks   []Check     `json:"checks"`
+	// Quickness are the checks that Void is about.
+	Quickness []Check `json:"quickness"`
 }
 
 func newReloadReport(r *reloaded, command string) *ReloadReport {
@@ -65,7 +68,7 @@ func newReloadReport(r *reloaded, command string) *ReloadReport {
 	}
 	return &ReloadReport{
 		Scenario: "reload", Command: command, Seed: r.seed, Start: r.start, Void: void, Compared: len(with), Pairs: r.plan.pairs,
-		Rows: e.rows, Puts: len(r.puts), Before: r.before, After: r.after, Checks: judgeReload(e),
+		Rows: e.rows, Puts: len(r.puts), Before: r.before, After: r.after, Checks: judgeReload(e), Quickness: judgeQuickness(e),
 	}
 }
 
@@ -82,7 +85,7 @@ func comparable(r *reloaded) (without, with []openloop.Phase, void string) {
 	lateA, lateB := late(a), late(b)
 	var first string
 	for i := range a {
-		if why := lateA[i] + lateB[i]; why != "" {
+		if why := cmp.Or(lateA[i], lateB[i]); why != "" {
 			if first == "" {
 				first = why
 			}
@@ -114,7 +117,19 @@ func waitedThrough(r *reloaded) (n int) {
 	return n
 }
 
-func (r *ReloadReport) held() bool { return held(r.Checks) }
+// failed says why the run is no success, as an error of its kind; nil: it is one. What is lost is lost, however late
+// the generator was.
+func (r *ReloadReport) failed() error {
+	switch {
+	case !held(r.Checks):
+		return errFailed
+	case r.Void != "":
+		return fmt.Errorf("the p99 cannot be compared: %s", r.Void)
+	case !held(r.Quickness):
+		return errFailed
+	}
+	return nil
+}
 
 func (r *ReloadReport) print(out io.Writer) {
 	fmt.Fprintf(out, "reload, seed %d: %d changed configs under a load of 60 %%. Latencies in ms, of served requests, from the moment they were meant to be sent;\n"+
@@ -129,6 +144,11 @@ func (r *ReloadReport) print(out io.Writer) {
 	}
 	w.Flush()
 	fmt.Fprintln(out)
-	printChecks(out, r.Checks, r.Void)
+	if r.Void == "" {
+		printChecks(out, slices.Concat(r.Checks, r.Quickness), "")
+	} else {
+		printChecks(out, r.Checks, "")
+		fmt.Fprintln(out, "VOID: the p99 with and without reloads cannot be compared.")
+	}
 	fmt.Fprintf(out, "\n%s\n", r.Command)
 }
