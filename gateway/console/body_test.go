@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -265,7 +266,10 @@ func TestMemoryIsGivenInTurn(t *testing.T) {
 		var mu sync.Mutex
 		var order []int
 		m.take(10)
-		for i, n := range []int{8, 1, 1, 3} {
+		next := 0
+		take := func(n int) {
+			i := next
+			next++
 			go func() {
 				m.take(n)
 				mu.Lock()
@@ -274,21 +278,22 @@ func TestMemoryIsGivenInTurn(t *testing.T) {
 			}()
 			synctest.Wait()
 		}
-		m.give(7) // not enough for the first, so nobody goes before it
-		synctest.Wait()
-		if len(order) != 0 {
-			t.Fatalf("%v went first", order)
+		give := func(n, free int, want ...int) {
+			t.Helper()
+			m.give(n)
+			synctest.Wait()
+			slices.Sort(order) // those who are let in together are in no order
+			if now, _ := m.state(); now != free || !slices.Equal(order, want) {
+				t.Errorf("%v have memory, %d is free; want %v, %d", order, now, want, free)
+			}
 		}
-		m.give(3)
-		synctest.Wait()
-		if len(order) != 3 || m.free != 0 {
-			t.Fatalf("%v have memory, %d is free", order, m.free)
+		for _, n := range []int{8, 1, 1, 3} {
+			take(n)
 		}
-		m.give(8)
-		synctest.Wait()
-		if len(order) != 4 || order[3] != 3 || m.free != 5 {
-			t.Fatalf("%v have memory, %d is free", order, m.free)
-		}
+		give(7, 7) // not enough for the first, so nobody goes before it
+		take(1)    // nor does a newcomer
+		give(3, 0, 0, 1, 2)
+		give(8, 4, 0, 1, 2, 3, 4)
 	})
 }
 
