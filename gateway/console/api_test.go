@@ -138,7 +138,7 @@ func TestWhatIsWrongWithAQueryIsSaid(t *testing.T) {
 		{"/api/v1/flows?limit=0", "400 bad_request", "1 to 1000"},
 		{"/api/v1/flows?limit=1001", "400 bad_request", "1 to 1000"},
 		{"/api/v1/flows?limit=", "400 bad_request", "1 to 1000"},
-		{"/api/v1/flows?limit=+5", "400 bad_request", "1 to 1000"},
+		{"/api/v1/flows?limit=%2B5", "400 bad_request", "1 to 1000"},
 		{"/api/v1/flows?limit=99999999999999999999", "400 bad_request", "1 to 1000"},
 		{"/api/v1/flows?state=&sort=&query=&cursor=", "200", ""},
 		{"/api/v1/flows?cursor=old", "400 cursor_unknown", "begin again"},

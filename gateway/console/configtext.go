@@ -12,7 +12,7 @@ import (
 
 // configText answers the config file, in force or of a kept version.
 //
-// What a viewer gets has no hashes, and so is another text than the one that is in force: its tag is a
+// What a viewer gets has no whole hashes, and so is another text than the one that is in force: its tag is a
 // weak one, with which nothing can be written. Else whoever sent the redacted text back would take all
 // callers' keys away.
 func (c *Console) configText(ctx *fasthttp.RequestCtx, who visitor) error {

@@ -52,7 +52,7 @@ type Options struct {
 	Queue func(limit int) *QueueView
 	// Control makes the changes that operators ask for.
 	Control Control
-	// Redact takes the hashes of keys and tokens out of a config file's text, or out of a diff of one. It
+	// Redact cuts the hashes of keys and tokens short in a config file's text, or out of a diff of one. It
 	// leaves text as it is, and answers with a copy.
 	Redact func(text []byte) []byte
 	// Log gets what an operator should know of this listener; never a token.

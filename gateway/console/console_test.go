@@ -74,7 +74,7 @@ func newDesk(listen string, tokens ...config.Token) *desk {
 			return queued()
 		},
 		Control: d.control,
-		Redact:  redact,
+		Redact:  config.RedactHashes,
 	})
 	return d
 }
