@@ -122,7 +122,7 @@ func (g *Gateway) loaded(done *console.Changed, l *live, c change) {
 		g.logs.Warn("override", zap.String("name", a.Override.Name), zap.String("set_aside", a.Why))
 	}
 	g.logs.Info("config", zap.Int("version", done.Version), zap.String("hash", short(l.config.Hash)), zap.Bool("changed", done.Changed),
-		zap.String("actor", c.Actor), zap.String("source", c.source), zap.Strings("restart_needed", done.RestartNeeded))
+		zap.String("actor", c.Actor), zap.String("from", c.From), zap.String("source", c.source), zap.String("reason", c.Reason), zap.Strings("restart_needed", done.RestartNeeded))
 	if done.Changed {
 		g.warnOverPromise()
 	}

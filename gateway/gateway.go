@@ -103,7 +103,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, first, err := atStart(c, &o, store)
+	c, past, err := atStart(c, &o, store)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.loadError.Store("")
 	g.telemetry = newTelemetry(o.Version, c.Metrics.MaxCallers, g.gauges)
 	g.nobody = g.telemetry.flow("", "")
-	if err := g.loadFirst(c, first); err != nil {
+	if err := g.loadFirst(c, past); err != nil {
 		g.sample.Close()
 		return nil, err
 	}

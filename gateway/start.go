@@ -10,8 +10,8 @@ import (
 	"tidegate/gateway/console"
 )
 
-// first is what a start finds of the gateway's past.
-type first struct {
+// past is what a start finds of the gateway's past.
+type past struct {
 	version   int // of the configuration that it begins with
 	known     bool
 	overrides []config.Override
@@ -35,8 +35,8 @@ func openState(dir string, log *logs) (*config.Store, error) {
 
 // atStart lays the overrides that are kept over the configuration, and finds the number of its version:
 // the one of the last run if it is the same, else the next.
-func atStart(c *config.Config, o *Options, store *config.Store) (*config.Config, first, error) {
-	f := first{version: 1}
+func atStart(c *config.Config, o *Options, store *config.Store) (*config.Config, past, error) {
+	f := past{version: 1}
 	if store == nil {
 		return c, f, nil
 	}
@@ -62,7 +62,7 @@ func atStart(c *config.Config, o *Options, store *config.Store) (*config.Config,
 }
 
 // loadFirst brings the configuration of the start into force.
-func (g *Gateway) loadFirst(c *config.Config, f first) error {
+func (g *Gateway) loadFirst(c *config.Config, f past) error {
 	l, err := g.prepare(c, f.version)
 	if err != nil {
 		return err
