@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -106,17 +105,6 @@ func (w *socketWorld) do(request string, lines ...string) reply {
 	}
 	defer c.conn.Close()
 	return c.do(request, lines...)
-}
-
-// gather sends requests at once and returns all answers.
-func (w *socketWorld) gather(n int, request string, lines ...string) []reply {
-	answers := make([]reply, n)
-	var wg sync.WaitGroup
-	for i := range n {
-		wg.Go(func() { answers[i] = w.do(request, lines...) })
-	}
-	wg.Wait()
-	return answers
 }
 
 // inUse is how many seats of a pool are taken.
