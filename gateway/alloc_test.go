@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"runtime/debug"
@@ -28,8 +29,13 @@ func TestAllocationsOfAServedRequest(t *testing.T) {
 		{"a small body", "POST /v1/chat/x HTTP/1.1\r\nHost: api.example\r\nX-API-Key: ann\r\nContent-Length: 5\r\n\r\nhello", "200", allocsServed},
 		{"refused: the rate is exceeded", "GET /v1/chat/x HTTP/1.1\r\nHost: api.example\r\nX-API-Key: bob\r\nX-Semantic: export\r\n\r\n", "429", allocsRefused},
 		{"refused: a wrong key", "GET /v1/chat/x HTTP/1.1\r\nHost: api.example\r\nX-API-Key: wrong\r\n\r\n", "401", allocsRefused},
+		{"with a trace kept", "GET /v1/mixed/x HTTP/1.1\r\nHost: api.example\r\nX-API-Key: ann\r\nX-Semantic: chat\r\nX-Tenant-Id: t1\r\n\r\n", "200", allocsServed},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			text := text
+			if tc.name == "with a trace kept" {
+				text = fmt.Sprintf("[record]\ndir = %q\n", t.TempDir()) + text
+			}
 			c := startFixed(t, text)
 			buf := make([]byte, 8<<10)
 			request := []byte(tc.request)
