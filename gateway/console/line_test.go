@@ -40,6 +40,9 @@ func overConnections(t *testing.T, test func(t *testing.T, d *desk, dial func() 
 			if err != nil {
 				panic(err)
 			}
+			if err := conn.SetReadDeadline(time.Now().Add(time.Hour)); err != nil { // nobody waits for ever
+				panic(err)
+			}
 			l := &line{Conn: conn, r: bufio.NewReader(conn)}
 			t.Cleanup(func() { l.Close() })
 			return l

@@ -11,7 +11,7 @@ import (
 // and what is held meanwhile stays within its bound.
 func TestOfAThousandWritesAtOnceExactlyOneWins(t *testing.T) {
 	overConnections(t, func(t *testing.T, d *desk, dial func() *line) {
-		const clients, rounds = 1000, 4
+		const clients, rounds = 1000, 3
 		lines := make([]*line, clients)
 		for i := range lines {
 			lines[i] = dial()
