@@ -12,6 +12,7 @@ import (
 	"tidegate/loadtest/openloop"
 	"tidegate/loadtest/schedule"
 	"tidegate/loadtest/stage"
+	"tidegate/loadtest/tally"
 	"tidegate/loadtest/upstream"
 )
 
@@ -102,6 +103,7 @@ type reloaded struct {
 	seed          uint64
 	plan          blocks
 	cast          []steady
+	warm          tally.Run // of the warm-up: nothing may be lost there either
 	arrivals      []schedule.Arrival
 	results       []openloop.Result
 	start         time.Time
@@ -141,7 +143,8 @@ func (r *reloaded) play(ctx context.Context, s *stage.Stage) (err error) {
 	admin := stage.NewAdmin(s.Config.Admin)
 	p := &putter{admin: admin, config: reloadConfig, base: s.Config}
 	progress("warm-up, %v", r.plan.warm)
-	warm, _, _, err := r.send(ctx, s, r.plan.warm, func(ctx context.Context, zero time.Time) {
+	r.warm.Quotas = make([]tally.Quota, len(r.cast))
+	r.warm.Arrivals, _, r.warm.Results, err = r.send(ctx, s, r.plan.warm, func(ctx context.Context, zero time.Time) {
 		p.run(ctx, zero, r.plan.warm/2, r.plan.warm, 1)
 	})
 	if err != nil {
@@ -177,16 +180,16 @@ func (r *reloaded) play(ctx context.Context, s *stage.Stage) (err error) {
 	if r.after, err = settled(ctx, admin); err != nil {
 		return err
 	}
-	return r.collect(ctx, s, admin, earlier, int64(len(warm)))
+	return r.collect(ctx, s, admin, earlier)
 }
 
-func (r *reloaded) collect(ctx context.Context, s *stage.Stage, admin *stage.Admin, earlier stage.Metrics, warm int64) error {
+func (r *reloaded) collect(ctx context.Context, s *stage.Stage, admin *stage.Admin, earlier stage.Metrics) error {
 	later, err := admin.Metrics(ctx)
 	if err != nil {
 		return fmt.Errorf("cannot read the gateway's metrics: %w", err)
 	}
 	r.metrics = later.Since(earlier)
-	r.sent = warm + int64(len(r.arrivals))
+	r.sent = int64(len(r.warm.Arrivals) + len(r.arrivals))
 	if err := s.Stats(ctx, &r.counts); err != nil {
 		return fmt.Errorf("cannot read the upstream's counts: %w", err)
 	}

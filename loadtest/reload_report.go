@@ -63,6 +63,16 @@ func newReloadReport(r *reloaded, command string) *ReloadReport {
 			e.rows = append(e.rows, row(name, func(s *steady) bool { return s.row == name }))
 		}
 	}
+	if len(r.warm.Arrivals) > 0 {
+		everybody := make([]int, len(r.cast))
+		for who := range everybody {
+			everybody[who] = who
+		}
+		e.rows = append(e.rows, reloadRow{
+			Name:  "all, warm-up",
+			Whole: r.warm.Figures(make([]bool, len(r.warm.Arrivals)), openloop.Phase{To: r.plan.warm}, everybody...),
+		})
+	}
 	for _, kind := range []string{"chat", "export"} {
 		e.kinds = append(e.kinds, row(kind, func(s *steady) bool { return s.tag == kind }))
 	}

@@ -266,6 +266,21 @@ func TestBlocksWithAndWithoutReloadsAreComparedInPairs(t *testing.T) {
 	}
 }
 
+func TestWhatIsLostInTheWarmUpIsLost(t *testing.T) {
+	r := blocksOf(1, func(time.Duration) time.Duration { return 200 * time.Millisecond }, never)
+	r.plan.warm = 3 * time.Second
+	r.warm = tally.Run{
+		Quotas:   make([]tally.Quota, 1),
+		Arrivals: []schedule.Arrival{{At: 0}, {At: time.Second}},
+		Results:  []openloop.Result{{Status: 200}, {Status: 429, Code: "wait_too_long", RetryAfter: 1}},
+	}
+	for _, c := range newReloadReport(r, "").Checks {
+		if strings.HasPrefix(c.Name, "nobody is refused") && (c.Held || !strings.Contains(c.Figure, "1 refused (all, warm-up: 1 wait_too_long)")) {
+			t.Errorf("%s: %v", c.Figure, c.Held)
+		}
+	}
+}
+
 func TestDigestsThatWaitWhileTheirSemanticIsRemovedAreFound(t *testing.T) {
 	r := &reloaded{
 		cast: []steady{{tag: "digest"}, {tag: "chat"}},
