@@ -109,6 +109,33 @@ func TestOrderIsExactInMemoryOfTheLongestRequest(t *testing.T) {
 	}
 }
 
+// The first line of the second file is of a request that took longer than the first file: what was written first is read
+// first all the same, or all of the second file would be held until the first one is read.
+func TestFilesAreReadInTheOrderInWhichTheyWereWritten(t *testing.T) {
+	dir := t.TempDir()
+	var large strings.Builder
+	large.WriteString("5,long,,\n")
+	for i := range 50_000 {
+		fmt.Fprintf(&large, "%d,acme,,\n", 1000+i)
+	}
+	write(t, filepath.Join(dir, "1.csv"), []byte("10,acme,,\n20,acme,,\n"))
+	write(t, filepath.Join(dir, "2.csv"), []byte(large.String()))
+	r, err := OpenReader(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	most, last := 0, int64(0)
+	for record, err := r.Next(); err == nil; record, err = r.Next() {
+		if record.At < last {
+			t.Fatalf("%d behind %d", record.At, last)
+		}
+		most, last = max(most, r.order.Len()), record.At
+	}
+	if most > 2*blockLines {
+		t.Errorf("up to %d records were held", most)
+	}
+}
+
 func TestAKilledProcessLosesTheEndOfAFileAndNoMore(t *testing.T) {
 	e, rows := newEncoder(), usual(40, 3, true)
 	first := bytes.Clone(e.member(rows[:20], true))

@@ -45,6 +45,34 @@ func TestARequestIsALineTwoSecondsAfterItsEnd(t *testing.T) {
 	})
 }
 
+// A batch is used again and again.
+func TestNothingOfAnEntryStaysForTheNextInItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t.TempDir())
+		r := opened(t, o)
+		for range 5 * batchRows {
+			e := entry(time.Now(), "acme")
+			e.Tenant, e.Code, e.Outcome = []byte("berlin"), "queue_full", "refused"
+			r.Add(e)
+			synctest.Wait()
+		}
+		for range 5 * batchRows {
+			r.Add(&Entry{At: time.Now()})
+			synctest.Wait()
+		}
+		closed(t, r)
+		lines := strings.SplitAfter(text(t, o.Dir, ours(t, o.Dir)), "\n")
+		if len(lines) != 10*batchRows+2 {
+			t.Fatalf("%d lines", len(lines))
+		}
+		for _, line := range lines[5*batchRows+1 : 10*batchRows+1] {
+			if line != "946684800000,,,0,,,0,0,\n" {
+				t.Fatal(line)
+			}
+		}
+	})
+}
+
 func TestFilesAreClosedBySizeAndTheOldestGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
@@ -52,7 +80,8 @@ func TestFilesAreClosedBySizeAndTheOldestGo(t *testing.T) {
 		for _, name := range others {
 			write(t, filepath.Join(dir, name), make([]byte, 3<<20))
 		}
-		if err := os.Mkdir(filepath.Join(dir, "trace-20000101T000000.000Z.csv.gz"), 0o700); err != nil {
+		const directory = "trace-20000101T000000.000Z.csv.gz" // where the first file would be
+		if err := os.Mkdir(filepath.Join(dir, directory), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		o := options(dir)
@@ -91,7 +120,7 @@ func TestFilesAreClosedBySizeAndTheOldestGo(t *testing.T) {
 			strings.Count(got, Header) != len(left) {
 			t.Errorf("%d headers in %d files; the end is\n%s", strings.Count(got, Header), len(left), got[len(got)-200:])
 		}
-		for _, name := range others {
+		for _, name := range append(others, directory) {
 			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 				t.Error(err)
 			}

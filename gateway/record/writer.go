@@ -132,7 +132,8 @@ func (w *writer) put(b *batch, opts Options, now time.Time) error {
 	return d.append(member)
 }
 
-// age closes a file that is old enough, so that it can be taken away, and one that was taken away.
+// age closes a file that is old enough, so that somebody can have it, and one that was taken away; and holds bounds that
+// Apply has made smaller.
 func (w *writer) age() {
 	now := time.Now()
 	w.r.mu.Lock()
@@ -143,10 +144,10 @@ func (w *writer) age() {
 		d.forget()
 		w.report(errors.New("the open file was removed or replaced; a new one is begun"), opts)
 	}
-	if d.file != nil && now.Sub(d.begun) >= opts.FileSpan {
+	if d.file != nil && (now.Sub(d.begun) >= opts.FileSpan || d.size() > opts.fileBytes()) {
 		w.report(d.end(), opts)
 	}
-	if d.bytes() > opts.MaxBytes { // it was made smaller
+	if d.bytes() > opts.MaxBytes {
 		w.report(d.prune(0, opts.MaxBytes), opts)
 		w.count()
 	}
