@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ var tight = strings.NewReplacer(
 	"name = \"paid\"\n", "name = \"paid\"\ncaller_rate = \"55/s\"\nrules = [{ semantic = \"default\", max_wait = \"1s\" }]\n",
 ).Replace(whole)
 
-// Names and values that meet: each pair of bytes of a mix is one override.
+// Overrides that get into each other's way: each pair of bytes of a mix is a name and one of its field's values.
 var (
 	mixNames = strings.Fields(`callers.acme.pool callers.acme.plan callers.visitors.plan callers.visitors.enabled
 		pools.vip.seats pools.shared.excess_ceiling server.mode
@@ -22,8 +23,42 @@ var (
 		rules.semantic/bulk.rate rules.semantic/bulk.burst rules.semantic/bulk.cost rules.semantic/default.cost
 		rules.free/*/chat.rate rules.free/*/chat.burst rules.free/*/chat.cost rules.free/*/*.rate rules.free/*/*.burst
 		rules.free/*/*.cost rules.free/chat/chat.rate rules.free/chat/chat.cost rules.paid/*/default.rate rules.paid/*/default.burst`)
-	mixValues = strings.Fields(`vip shared free paid gone true false 1 5 9 12 45 58 65 80 400 4000000000 5/s 10/s 61/s 100/h 400/min observe enforce batch 0.5`)
+	mixValues = map[string][]string{
+		"pool": {"vip", "shared", "gone"}, "plan": {"free", "paid", "gone"}, "enabled": {"true", "no"}, "mode": {"observe", "off"},
+		"seats": {"5", "auto"}, "excess_ceiling": {"0.5", "2"}, "level": {"batch", "low"},
+		"rate": {"5/s", "10/s", "40/s", "61/s", "400/min", "100/h", "1/0s"}, "burst": {"0", "5", "45", "60", "400", "4000000000"},
+		"cost": {"1", "5", "9", "12", "45", "58", "65", "80"},
+	}
 )
+
+func mixed(a, b byte) Override {
+	name := mixNames[int(a)%len(mixNames)]
+	_, _, field := SplitOverride(name)
+	values := mixValues[field]
+	return Override{Name: name, Value: values[int(b)%len(values)], Actor: "bob"}
+}
+
+// What is looked at for one change must be all that the change can break.
+func TestOverridesHoldTogetherInAnyMix(t *testing.T) {
+	base := load(t, tight)
+	rng := rand.New(rand.NewPCG(1, 2))
+	inForce := 0
+	for range 1000 {
+		var list []Override
+		for range 1 + rng.IntN(12) {
+			list = append(list, mixed(byte(rng.Uint32()), byte(rng.Uint32())))
+		}
+		c, aside := lay(base, list)
+		holdTogether(t, c, aside, list)
+		inForce += len(c.Overrides)
+	}
+	if inForce < 2000 {
+		t.Errorf("only %d overrides were in force", inForce)
+	}
+	if !reflect.DeepEqual(base, load(t, tight)) {
+		t.Error("what the overrides lie on has changed")
+	}
+}
 
 // FuzzOverride: whatever names and values, the configuration is valid, and each override is either in force
 // with its value or set aside with a reason. CheckOverride says the same of one alone.
@@ -48,7 +83,7 @@ func FuzzOverride(f *testing.F) {
 			t.Fatalf("%v: %v, and set aside %v", list[0], err, aside)
 		}
 		for len(mix) > 1 && len(list) < 20 {
-			list = append(list, Override{Name: mixNames[int(mix[0])%len(mixNames)], Value: mixValues[int(mix[1])%len(mixValues)], Actor: "bob"})
+			list = append(list, mixed(mix[0], mix[1]))
 			mix = mix[2:]
 		}
 		c, aside = lay(base, list)
