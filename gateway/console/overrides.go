@@ -1,6 +1,8 @@
 package console
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -36,6 +38,9 @@ func (c *Console) setOverride(ctx *fasthttp.RequestCtx, who visitor) error {
 	}
 	if o.Name == "" || w.fields["value"] == nil {
 		return badRequest("name and value must be given.")
+	}
+	if refused := ownersOnly(who, o.Name); refused != nil {
+		return refused
 	}
 	if o.Until, err = w.fields.end(o.Made); err != nil {
 		return err
@@ -79,6 +84,15 @@ func (f fields) end(now time.Time) (*time.Time, error) {
 	return nil, nil
 }
 
+// ownersOnly refuses an operator what changes whether rules hold at all: his are rates, pools and pauses.
+func ownersOnly(who visitor, name string) *problem {
+	if who.role >= roleOwner || !strings.HasPrefix(name, "server.") && !strings.HasSuffix(name, ".observe") {
+		return nil
+	}
+	return newProblem(403, "role_insufficient", "The token's role does not allow this",
+		fmt.Sprintf("To override %s needs the role %s; the token %q has the role %s.", name, roleOwner, who.name, who.role))
+}
+
 // dropOverride ends an override. Its name is in the query: names hold slashes, and a path would need
 // them escaped in a way that proxies undo.
 func (c *Console) dropOverride(ctx *fasthttp.RequestCtx, who visitor) error {
@@ -89,6 +103,9 @@ func (c *Console) dropOverride(ctx *fasthttp.RequestCtx, who visitor) error {
 	}
 	if w.params["name"] == "" {
 		return badRequest("name must be given in the query, e.g. ?name=callers.acme.pool.")
+	}
+	if refused := ownersOnly(who, w.params["name"]); refused != nil {
+		return refused
 	}
 	change, err := w.change(ctx, who)
 	if err != nil {

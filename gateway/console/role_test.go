@@ -72,6 +72,25 @@ func TestRolesMayDoWhatTheyAreFor(t *testing.T) {
 	}
 }
 
+// An operator turns rates, pools and pauses; whether rules hold at all is the owner's.
+func TestWhetherRulesHoldIsTheOwnersToSay(t *testing.T) {
+	for _, tc := range []struct{ name, operator string }{
+		{"callers.acme.pool", "200"}, {"rules.free/*/chat.rate", "200"}, {"pools.shared.seats", "200"},
+		{"server.mode", "403 role_insufficient"}, {"rules.free/*/chat.observe", "403 role_insufficient"},
+	} {
+		for secret, want := range map[string]string{"o": tc.operator, "w": "200"} {
+			d := newDesk("127.0.0.1:8081", tokenOf("o", "operator"), tokenOf("w", "owner"))
+			d.control.overrides = []OverrideView{{Override: config.Override{Name: tc.name}}}
+			auth := "Authorization: Bearer " + secret
+			set := d.ask(write("POST", "/api/v1/overrides", asJSON, `{"name":"`+tc.name+`","value":"1"}`, auth))
+			drop := d.ask(write("DELETE", "/api/v1/overrides?name="+tc.name, asJSON, "", auth))
+			if got, gone := code(t, set), code(t, drop); got != want || gone != want {
+				t.Errorf("%s as %s: set %s, dropped %s; want %s", tc.name, secret, got, gone, want)
+			}
+		}
+	}
+}
+
 // Each way in which a web page can make a browser send a request without asking first, and some in
 // which it would have to ask. None may get through, whether a token is needed or not.
 func TestNoWebPageMakesAChange(t *testing.T) {
