@@ -42,14 +42,14 @@ func reloadCast() []steady {
 		return steady{caller: caller, row: "chat, shared", pool: "shared", plan: plan, tenant: tenant, tag: "chat", path: "/v1/chat/x", rate: rate}
 	}
 	export := func(caller, plan, tenant string, rate float64) steady {
-		return steady{caller: caller, row: "export, shared", pool: "shared", plan: plan, tenant: tenant, tag: "export", path: "/v1/reports/x", rate: rate}
+		return steady{caller: caller, row: "export, shared", pool: "shared", plan: plan, tenant: tenant, tag: "export", path: "/v1/reports/x", rate: rate, spread: schedule.Even}
 	}
 	cast := []steady{
 		chat("shop", "standard", "", 100), chat("mobile", "standard", "", 50),
 		export("reports", "standard", "", 120),
-		{caller: "digests", row: "digest, shared", pool: "shared", plan: "standard", tag: "digest", path: upstream.ExportPrefix + "digest/x", rate: 8},
-		{caller: "gold", row: "chat, vip", pool: "vip", plan: "standard", tag: "chat", path: "/v1/chat/x", rate: 100},
-		{caller: "gold-books", row: "export, vip", pool: "vip", plan: "standard", tag: "export", path: "/v1/reports/x", rate: 86},
+		{caller: "digests", row: "digest, shared", pool: "shared", plan: "digests", tag: "digest", path: upstream.ExportPrefix + "digest/x", rate: 8},
+		{caller: "gold", row: "chat, vip", pool: "vip", plan: "gold", tag: "chat", path: "/v1/chat/x", rate: 100},
+		{caller: "gold-books", row: "export, vip", pool: "vip", plan: "gold", tag: "export", path: "/v1/reports/x", rate: 86, spread: schedule.Even},
 	}
 	for i := range 4 {
 		cast = append(cast, chat("app", "tenanted", fmt.Sprint("t", i+1), 25))
@@ -102,7 +102,8 @@ func reloadRequests(cast []steady, host string) []openloop.Request {
 //   - rates, a burst, the level of export and the list of levels change;
 //   - rules come, go and change places; a caller gets a second key; a caller comes and goes.
 //
-// No pool shrinks below what 60 % of its usual seats need with room to spare, and every rate is above what is sent.
+// Every rate is above what is sent, and no pool shrinks below what all rates together need: no config is a reason to
+// refuse anybody, nor to break a promise.
 func reloadConfig(n int) stage.Config {
 	gone := digestGone(n)
 	turn := func(every int) bool { return n/every%2 == 1 }
@@ -118,11 +119,16 @@ func reloadConfig(n int) stage.Config {
 			{Name: "vip", Seats: []int{32, 30, 40}[n%3], ExcessCeiling: 0.8, SurgeCeiling: surgeCeiling},
 		},
 		Semantics: []stage.Semantic{
-			{Name: "chat", Level: "realtime", Rate: fmt.Sprintf("%d/s", 400+min(n, 1)+n%50), MaxWait: "5s"},
-			{Name: "export", Level: export, Rate: "300/s", MaxWait: "20s"},
-			{Name: "default", Level: "batch", Rate: "100/s", MaxWait: "20s"},
+			{Name: "chat", Level: "realtime", Rate: fmt.Sprintf("%d/s", 150+min(n, 1)+n%20), MaxWait: "5s"},
+			{Name: "export", Level: export, Rate: "132/s", MaxWait: "20s"},
+			{Name: "default", Level: "batch", Rate: "1/s", MaxWait: "20s"},
 		},
-		Plans: []stage.Plan{{Name: "standard"}, {Name: "tenanted", CountBy: "tenant"}},
+		Plans: []stage.Plan{
+			{Name: "standard"},
+			{Name: "tenanted", CountBy: "tenant"},
+			{Name: "gold", Rules: []stage.Rule{{Semantic: "export", Rate: "96/s"}}},
+			{Name: "digests", Rules: []stage.Rule{{Semantic: "default", Rate: "24/s"}}},
+		},
 		Routes: []stage.Route{
 			{Name: "chat", Path: "/v1/chat/*", Semantics: []string{"chat"}},
 			{Name: "reports", Path: "/v1/reports/*", Semantics: []string{"export"}},
@@ -133,15 +139,15 @@ func reloadConfig(n int) stage.Config {
 		c.Semantics[0].Burst = 800
 	}
 	if !gone {
-		c.Semantics = append(c.Semantics, stage.Semantic{Name: "digest", Level: "standard", Rate: "40/s", MaxWait: "20s", MaxInFlight: digestInFlight})
+		c.Semantics = append(c.Semantics, stage.Semantic{Name: "digest", Level: "standard", Rate: "24/s", MaxWait: "20s", MaxInFlight: digestInFlight})
 		c.Routes[2].Semantics = []string{"digest"}
 	}
 	if n%7 == 3 {
 		c.Levels = append(c.Levels, "idle")
 	}
-	rules := []stage.Rule{{Semantic: "chat", Rate: "250/s"}, {Semantic: "export", Rate: "150/s"}}
+	rules := []stage.Rule{{Semantic: "chat", Rate: "155/s"}, {Semantic: "export", Rate: "45/s"}}
 	if n%3 == 1 {
-		rules = append(rules, stage.Rule{Semantic: "export", Rate: "200/s", Route: "reports"})
+		rules = append(rules, stage.Rule{Semantic: "export", Rate: "46/s", Route: "reports"})
 	}
 	if turn(1) {
 		rules[0], rules[len(rules)-1] = rules[len(rules)-1], rules[0]
@@ -174,7 +180,7 @@ func reloadCallers(n int, gone bool) (callers []stage.Caller) {
 		callers = append(callers, caller)
 	}
 	if n%5 == 4 {
-		callers = append(callers, stage.Caller{ID: "guest", Key: "reload-guest", Plan: "standard", Pool: "shared", Semantics: []string{"chat"}})
+		callers = append(callers, stage.Caller{ID: "guest", Key: "reload-guest", Plan: "standard", Pool: "vip", Semantics: []string{"chat"}})
 	}
 	return callers
 }
