@@ -35,7 +35,6 @@ type Flow struct {
 	seatMean  float64
 	seatCount float64 // requests behind seatMean, at most meanOf
 	seats     *seats  // of the requests that ghosts of the flow play; nil outside the shadow
-	parked    bool    // out of the ready heaps: as many in flight as it may
 
 	// Waiting.
 	waiting  int
@@ -85,6 +84,7 @@ type place struct {
 	lines   [2]line // paid, unpaid
 	hold    *holding
 	waiting int
+	parked  bool // out of the ready heaps: the flow has as many in flight as the first item here allows
 }
 
 // line is the part of a place that is in one band.
