@@ -54,8 +54,10 @@ type caller struct {
 	limit   *pools.Limit
 	version uint64
 	meter   pools.Meter // of limit, where there is one
+	rates   uint32      // that it has had; one that goes and comes back begins anew
 	blocked heap[*Flow] // flows that wait for it, oldest first unpaid item first
 	pay     timer
+	paying  bool // payCaller is under way
 	slot    int32
 	flows   int
 	tenants map[string]int // flows by tenant
