@@ -16,6 +16,9 @@ type Meter struct {
 	limit  Limit
 	level  int64 // bucket: cost x Per that is there, at most Burst x Per
 	window window
+
+	began   int64 // window: when it took the place of another limit; what was paid before is not in it
+	carried int64 // but for what it began with, less what was returned of it
 }
 
 // farthest is the last moment that is told apart, 146 years after the origin: what is added to one must fit.
@@ -23,7 +26,7 @@ const farthest = 1 << 62
 
 // NewMeter makes a meter that has paid nothing.
 func NewMeter(l Limit, now time.Time) Meter {
-	return Meter{origin: now, limit: l, level: l.volume()}
+	return Meter{origin: now, limit: l, level: l.volume(), began: math.MinInt64}
 }
 
 // Limit is the limit that the meter pays from now.
@@ -65,7 +68,8 @@ func (m *Meter) Ready(now time.Time, cost int64) time.Time {
 }
 
 // Return gives back cost that Take paid at paidAt. A window takes it off what it counted then, and off nothing once that
-// has left the window; a bucket gets it back up to its depth. What was never paid must not be returned.
+// has left the window; a bucket gets it back up to its depth. Of what was paid under an earlier limit, a window takes off no
+// more than it began with. What was never paid must not be returned.
 func (m *Meter) Return(now, paidAt time.Time, cost int64) {
 	m.advance(now)
 	if cost <= 0 {
@@ -76,6 +80,10 @@ func (m *Meter) Return(now, paidAt time.Time, cost int64) {
 		return
 	}
 	at := int64(paidAt.Sub(m.origin))
+	if at < m.began {
+		at, cost = m.began, min(cost, m.carried)
+		m.carried -= cost
+	}
 	if m.limit.stamp(at) > m.last-int64(m.limit.Per) {
 		m.window.remove(at, cost)
 	}

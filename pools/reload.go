@@ -34,6 +34,7 @@ func (m *Meter) SetLimit(now time.Time, l Limit) {
 func (m *Meter) startWindow(used int64) {
 	m.level = 0
 	m.window = window{}
+	m.began, m.carried = m.last, used
 	if used > 0 {
 		m.window.add(m.limit.stamp(m.last), used)
 	}

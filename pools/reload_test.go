@@ -97,3 +97,33 @@ func TestStampsOfOneWindowAreOfOneKind(t *testing.T) {
 	c.m.Return(after(1.5), after(1.006), 98)
 	c.left(1.5, 100, 0)
 }
+
+func TestAWindowGivesBackNoMoreThanItBeganWith(t *testing.T) {
+	at := func(s float64) time.Time { return t0.Add(time.Duration(s * 1e9)) }
+	m := NewMeter(Limit{N: 2, Per: time.Second, Burst: 4}, t0)
+	m.Take(t0, 4)
+	// 3 of 4 tokens are back: the window begins with a quarter used, 3 of 10 rounded up.
+	m.SetLimit(at(1.5), Limit{N: 10, Per: time.Minute})
+	m.Take(at(2), 5)
+	m.Return(at(3), t0, 2)
+	if used := m.Used(at(3)); used != 6 {
+		t.Errorf("%d used after 2 of the 3 that it began with came back, want 6", used)
+	}
+	m.Return(at(3), t0, 2)
+	if used := m.Used(at(3)); used != 5 {
+		t.Errorf("%d used after 2 more, want the 5 that it has paid itself", used)
+	}
+	m.Return(at(3), at(2), 5)
+	if used := m.Used(at(3)); used != 0 {
+		t.Errorf("%d used after those came back", used)
+	}
+	// And from one full bucket: it begins with nothing.
+	m = NewMeter(Limit{N: 2, Per: time.Second, Burst: 4}, t0)
+	m.Take(t0, 1)
+	m.SetLimit(at(1), Limit{N: 10, Per: time.Minute})
+	m.Take(at(2), 5)
+	m.Return(at(3), t0, 1)
+	if used := m.Used(at(3)); used != 5 {
+		t.Errorf("%d used, want 5: what the bucket had paid is not in the window", used)
+	}
+}

@@ -106,7 +106,7 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 							t.Fatalf("a caller without ready lines is ready")
 						}
 						for _, line := range e.lines[s].a {
-							if line.n == 0 || line.place.flow.parked && !line.place.observe || line.speed != speed(s) {
+							if line.n == 0 || line.place.parked && !line.place.observe || line.speed != speed(s) {
 								t.Fatalf("a line that may not go is ready")
 							}
 							if speed(s) != quick {
@@ -154,11 +154,11 @@ func check(t testing.TB, c *Core, items map[*Item]bool) {
 		if f.unpaid > 0 && f.pay.pos == 0 && f.blocked == 0 {
 			t.Fatalf("flow %v has unpaid work and nothing will pay it", f.Key)
 		}
-		if f.parked && !c.full(f) {
-			t.Fatalf("flow %v stands aside, and may go", f.Key)
-		}
 		// A paid item never stands behind an unpaid one.
 		for _, p := range f.places {
+			if p.parked != p.full() {
+				t.Fatalf("flow %v stands aside: %v, has as many in flight as it may: %v", f.Key, p.parked, p.full())
+			}
 			if paid, unpaid := p.lines[0].tail, p.lines[1].head; paid != nil && unpaid != nil && paid.seq > unpaid.seq {
 				t.Fatalf("flow %v: an item that arrived later was paid first", f.Key)
 			}

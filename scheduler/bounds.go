@@ -41,38 +41,32 @@ func (c *Core) room(f *Flow, b Band, bytes int64, was filled) (victim *Item, ok 
 }
 
 // yields says that what an arrival may displace holds the bytes that it lacks, so that nobody gives way to an
-// arrival that is refused all the same.
+// arrival that is refused all the same. Of equal rank no more than one gives way.
 func (c *Core) yields(f *Flow, b Band, bytes int64, was filled) bool {
 	p := f.place.pool
 	set := &p.setup
 	need := was.bytes + bytes - max(set.MaxWaitingBytes, was.bytes)
 	own := was.ownBytes + bytes - max(int64(set.MaxFlowShare*float64(set.MaxWaitingBytes)), was.ownBytes)
-	if was.ownBytes == 0 {
-		own = 0
-	}
-	if need <= 0 && own <= 0 {
+	stay := was.own // of the caller's; where none does, its share does not count
+	if need <= 0 && (own <= 0 || stay == 0) {
 		return true
 	}
 	for _, l := range p.levels {
 		for _, q := range l.queues {
-			mine := int64(0)
-			e := q.callers[f.caller]
-			if e != nil {
-				mine = e.bytes
+			if !higher(b, f.place.level.rank, q.band, l.rank) {
+				continue
 			}
-			switch {
-			case higher(b, f.place.level.rank, q.band, l.rank):
-				need -= q.bytes
-				own -= mine
-			case q.band == b && l == f.place.level && q.waiting > 0:
-				// Of equal rank it is half at most that who holds most gives up.
-				if most := q.held.top(); most != e {
-					need -= most.bytes / 2
-				}
+			need -= q.bytes
+			if e := q.callers[f.caller]; e != nil {
+				own -= e.bytes
+				stay -= e.waiting
 			}
 		}
 	}
-	return need <= 0 && own <= 0
+	if it := f.place.level.queues[b].equalVictim(f.caller); need > 0 && it != nil {
+		need -= it.Bytes
+	}
+	return need <= 0 && (own <= 0 || stay == 0)
 }
 
 func over(items int, share float64, most int) bool {
@@ -92,19 +86,31 @@ func (c *Core) victim(f *Flow, b Band) (*Item, bool) {
 			if higher(b, f.place.level.rank, q.band, q.level.rank) {
 				return e.newest.top().tail, true
 			}
-			mine := 0
-			if q.band == b && q.level == f.place.level {
-				if own := q.callers[f.caller]; own != nil {
-					mine = own.waiting
-				}
-				if e.caller != f.caller && 2*mine < e.waiting {
-					return e.newest.top().tail, true
-				}
+			if q.band != b || q.level != f.place.level {
+				return nil, false
 			}
-			return nil, false
+			it := q.equalVictim(f.caller)
+			return it, it != nil
 		}
 	}
 	return nil, false
+}
+
+// equalVictim is the newest item of the caller who holds most in the queue, if an arriving one of cl holds less than half as
+// much there; or nil.
+func (q *fairQueue) equalVictim(cl *caller) *Item {
+	if q.waiting == 0 {
+		return nil
+	}
+	mine := 0
+	if own := q.callers[cl]; own != nil {
+		mine = own.waiting
+	}
+	e := q.held.top()
+	if e.caller == cl || 2*mine >= e.waiting {
+		return nil
+	}
+	return e.newest.top().tail
 }
 
 // ownVictim is the same choice among the arrival's own caller's items.

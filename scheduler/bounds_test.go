@@ -316,3 +316,51 @@ func TestACallerWhoseIdleFlowMakesRoomForItsNextStaysOneCaller(t *testing.T) {
 		t.Errorf("%d callers", len(c.callers))
 	}
 }
+
+// bytesQueue is a pool of one seat, which is taken, and a way to let items of some bytes wait.
+func bytesQueue(t *testing.T, maxBytes int64, share float64) (*Core, func(caller int32, level string, bytes int64) *Item) {
+	set := onePool(1, 10)
+	set.Pools[0].MaxWaitingBytes, set.Pools[0].MaxFlowShare = maxBytes, share
+	c := NewCore(t0, set)
+	arrive := func(caller int32, level string, bytes int64) *Item {
+		tm := terms(rule(100, time.Second, level, time.Minute))
+		it := &Item{Flow: c.Meter(t0, Key{Caller: caller, Semantic: chat, Route: NoRoute, Tenant: level}, tm), MaxWait: time.Minute, Bytes: bytes}
+		c.Arrive(t0, it)
+		return it
+	}
+	if it := arrive(9, "realtime", 0); it.Verdict != Granted {
+		t.Fatal(it.Verdict)
+	}
+	return c, arrive
+}
+
+func TestACallersOnlyWorkMayBeAnySizeWhenAllElseOfItGivesWay(t *testing.T) {
+	_, arrive := bytesQueue(t, 2000, .3)
+	small := arrive(1, "batch", 100)
+	if big := arrive(1, "realtime", 700); big.Verdict != Waiting || small.Verdict != Displaced {
+		t.Errorf("700 bytes beside 100 of 600: %v, and the 100 are %v; alone they are let in", big.Verdict, small.Verdict)
+	}
+}
+
+func TestOfEqualRankOneGivesWayOrNobody(t *testing.T) {
+	_, arrive := bytesQueue(t, 1000, 1)
+	own := arrive(1, "batch", 0)
+	big := arrive(2, "batch", 900)
+	var zero []*Item
+	for range 3 {
+		zero = append(zero, arrive(2, "batch", 0))
+	}
+	it := arrive(1, "batch", 300)
+	if it.Verdict != QueueFull {
+		t.Errorf("%v: what holds the bytes is not the newest", it.Verdict)
+	}
+	for _, z := range append(zero, big, own) {
+		if z.Verdict != Waiting {
+			t.Errorf("%v, for an arrival that was refused all the same", z.Verdict)
+		}
+	}
+	last := arrive(2, "batch", 100)
+	if it := arrive(1, "batch", 100); it.Verdict != Waiting || last.Verdict != Displaced {
+		t.Errorf("%v, and the newest of who holds most is %v", it.Verdict, last.Verdict)
+	}
+}

@@ -185,7 +185,7 @@ func (c *Core) admit(it *Item) {
 // it, and whoever else waits may not use it.
 func (c *Core) mayGo(it *Item, l *line) bool {
 	f, p := it.Flow, l.place
-	if p.waiting > 0 || f.parked || !it.Paid && it.rule.OverRate == OverPace ||
+	if p.waiting > 0 || !it.Paid && it.rule.OverRate == OverPace ||
 		it.rule.MaxInFlight > 0 && f.inFlight >= it.rule.MaxInFlight || p.pool.inUse >= p.pool.setup.Seats {
 		return false
 	}
@@ -384,8 +384,8 @@ func (c *Core) touched(p *pool) {
 
 func (c *Core) dispatchAll() {
 	for len(c.dirty) > 0 {
-		p := c.dirty[len(c.dirty)-1]
-		c.dirty = c.dirty[:len(c.dirty)-1]
+		p := c.dirty[0]
+		c.dirty = slices.Delete(c.dirty, 0, 1)
 		c.dispatch(p)
 	}
 }

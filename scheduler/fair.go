@@ -97,7 +97,7 @@ func (l *line) join() *entry {
 
 // enter puts a line that has items and may be dispatched into the ready heaps.
 func (c *Core) enter(l *line) {
-	if l.ready != 0 || l.n == 0 || l.place.flow.parked && !l.place.observe || l.place.pace && !l.paid {
+	if l.ready != 0 || l.n == 0 || l.place.parked || l.place.pace && !l.paid {
 		return
 	}
 	e := l.join()

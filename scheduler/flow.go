@@ -35,7 +35,6 @@ type Flow struct {
 	seatMean  float64
 	seatCount float64 // requests behind seatMean, at most meanOf
 	seats     *seats  // of the requests that ghosts of the flow play; nil outside the shadow
-	parked    bool    // out of the ready heaps: as many in flight as it may
 
 	// Waiting.
 	waiting  int
@@ -55,8 +54,10 @@ type caller struct {
 	limit   *pools.Limit
 	version uint64
 	meter   pools.Meter // of limit, where there is one
+	rates   uint32      // that it has had; one that goes and comes back begins anew
 	blocked heap[*Flow] // flows that wait for it, oldest first unpaid item first
 	pay     timer
+	paying  bool // payCaller is under way
 	slot    int32
 	flows   int
 	tenants map[string]int // flows by tenant
@@ -85,6 +86,7 @@ type place struct {
 	lines   [2]line // paid, unpaid
 	hold    *holding
 	waiting int
+	parked  bool // out of the ready heaps: the flow has as many in flight as the first item here allows
 }
 
 // line is the part of a place that is in one band.

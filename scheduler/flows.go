@@ -102,6 +102,7 @@ func (c *Core) bringCaller(cl *caller, terms Terms) {
 		c.payCaller(cl)
 	case cl.limit == nil:
 		cl.limit = terms.CallerRate
+		cl.rates++
 		cl.meter = c.meter(callerKey(cl.id), *cl.limit)
 	case *cl.limit != *terms.CallerRate:
 		cl.limit = terms.CallerRate

@@ -44,6 +44,7 @@ type Item struct {
 	paidAt     time.Time
 	cost       int64 // that its flow's rate paid
 	drawn      int64 // that its caller's rate paid; 0 where it has none
+	drawnFrom  uint32
 	expiry     timer
 	entry      *entry  // who was charged for it at dispatch
 	charge     float64 // and with how many seat seconds

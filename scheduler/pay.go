@@ -53,7 +53,8 @@ func costIn(l *pools.Limit, it *Item) int64 { return min(it.rule.Cost, l.Depth()
 
 // pay notes what was paid for the item, by its flow's rate and by its caller's.
 func (it *Item) pay(now time.Time, cost, drawn int64) {
-	it.Paid, it.paidAt, it.cost, it.drawn = true, now, cost, drawn
+	it.Paid, it.paidAt, it.cost = true, now, cost
+	it.drawn, it.drawnFrom = drawn, it.Flow.caller.rates
 }
 
 // giveBack returns what was paid for an item that got no seat.
@@ -64,17 +65,24 @@ func (c *Core) giveBack(it *Item) {
 	f := it.Flow
 	it.Paid = false
 	f.meter.Return(c.now, it.paidAt, it.cost)
-	if cl := f.caller; cl.limit != nil && it.drawn > 0 {
+	cl := f.caller
+	drawn := cl.limit != nil && it.drawn > 0 && it.drawnFrom == cl.rates
+	if drawn {
 		cl.meter.Return(c.now, it.paidAt, it.drawn)
-		c.payCaller(cl)
 	}
 	if f.unpaid > 0 {
-		c.payFlow(f)
+		c.payFlow(f) // first, as what waits here may be older than all that waits for the caller's rate
+	}
+	if drawn {
+		c.payCaller(cl)
 	}
 }
 
 // payFlow pays what has fallen due of a flow's unpaid items, and sets its timer for the next.
 func (c *Core) payFlow(f *Flow) {
+	if f.blocked != 0 {
+		f.due = max(f.due, c.ns) // what it waited for was the caller's rate: that is no lateness
+	}
 	for {
 		it := f.firstUnpaid()
 		if it == nil {
@@ -126,23 +134,24 @@ func (c *Core) block(f *Flow) {
 	} else {
 		cl.blocked.fix(f)
 	}
-	first := cl.blocked.top().firstUnpaid()
-	c.arm(&cl.pay, max(c.core(cl.meter.Ready(c.now, costIn(cl.limit, first))), c.ns+1))
+	c.payCaller(cl) // another may have become the first
 }
 
 func (c *Core) unblock(f *Flow) {
 	if f.blocked == 0 {
 		return
 	}
-	cl := f.caller
-	cl.blocked.remove(f)
-	if cl.blocked.len() == 0 {
-		c.disarm(&cl.pay)
-	}
+	f.caller.blocked.remove(f)
+	c.payCaller(f.caller) // who was behind it may cost less
 }
 
 // payCaller pays from a caller's rate that has freed, the oldest unpaid item first.
 func (c *Core) payCaller(cl *caller) {
+	if cl.paying {
+		return // further up
+	}
+	cl.paying = true
+	defer func() { cl.paying = false }()
 	for cl.blocked.len() > 0 {
 		f := cl.blocked.top()
 		it := f.firstUnpaid()
@@ -152,10 +161,10 @@ func (c *Core) payCaller(cl *caller) {
 				return
 			}
 		}
-		f.due = max(f.due, c.ns) // what it waited for was the caller's rate
 		c.payFlow(f)
 		if cl.blocked.len() > 0 && cl.blocked.top() == f && f.firstUnpaid() == it {
-			return // nothing moved; payFlow has armed the timer
+			c.arm(&cl.pay, c.ns+1) // nothing moved
+			return
 		}
 	}
 	c.disarm(&cl.pay)

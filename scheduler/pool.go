@@ -161,9 +161,7 @@ func (c *Core) take(it *Item, l *line) {
 	c.seated(it)
 	l.place.level.dispatched++
 	l.place.level.recent.add(c.ns)
-	if f.waiting > 0 && !f.parked && c.full(f) {
-		c.park(f)
-	}
+	c.parkFull(f)
 }
 
 // Release gives the item's seat back and returns how long it was held. It must be called exactly once
@@ -195,7 +193,7 @@ func (c *Core) Release(it *Item, now time.Time) time.Duration {
 	c.learn(f, p, it.teaches(), seat)
 	it.entry.shift(l, seat-it.charge)
 	l.place.level.share.correct(it.counted, it.charge-seat)
-	c.unpark(f)
+	c.parkFull(f)
 	c.reclass(f)
 	c.lookAgain(p)
 	c.touched(p)
@@ -242,50 +240,34 @@ func (c *Core) lookAgain(p *pool) {
 	}
 }
 
-// park takes a flow that has as many in flight as it may out of the ready heaps.
-func (c *Core) park(f *Flow) {
-	f.parked = true
+// parkFull takes those places of a flow out of the ready heaps whose first item's rule allows no more in flight than the flow
+// has, and puts back those whose first item may go again.
+func (c *Core) parkFull(f *Flow) {
 	for _, p := range f.places {
-		if p.observe {
-			continue
-		}
-		c.exit(&p.lines[0])
-		c.exit(&p.lines[1])
-	}
-}
-
-func (c *Core) unpark(f *Flow) {
-	if !f.parked || c.full(f) {
-		return
-	}
-	f.parked = false
-	for _, p := range f.places {
-		c.enter(&p.lines[0])
-		c.enter(&p.lines[1])
-	}
-}
-
-// full says that the flow has as many in flight as the rule of its first waiting item allows, of what is enforced.
-func (c *Core) full(f *Flow) bool {
-	first := f.first()
-	return first != nil && first.rule.MaxInFlight > 0 && f.inFlight >= first.rule.MaxInFlight
-}
-
-// first is the item of the flow that is next to be dispatched, or nil. What is only observed goes when
-// it likes, and comes before nothing.
-func (f *Flow) first() *Item {
-	var first *Item
-	for _, p := range f.places {
-		if p.observe {
-			continue
-		}
-		for i := range p.lines {
-			if it := p.lines[i].head; it != nil && (first == nil || it.seq < first.seq) {
-				first = it
+		if full := p.full(); full != p.parked {
+			p.parked = full
+			if full {
+				c.exit(&p.lines[0])
+				c.exit(&p.lines[1])
+				continue
 			}
+			c.enter(&p.lines[0])
+			c.enter(&p.lines[1])
+			c.touched(p.pool) // which need not be the one whose seat came back
 		}
 	}
-	return first
+}
+
+// full says that the flow has as many in flight as the rule of the place's first item allows.
+func (p *place) full() bool {
+	if p.waiting == 0 || p.observe {
+		return false
+	}
+	first := p.lines[0].head
+	if it := p.lines[1].head; first == nil || it != nil && it.seq < first.seq {
+		first = it
+	}
+	return first.rule.MaxInFlight > 0 && p.flow.inFlight >= first.rule.MaxInFlight
 }
 
 // dispatch gives out the pool's free seats, in order, to all who may take one.

@@ -90,9 +90,7 @@ func (c *Core) queue(it *Item) {
 	if it.owes() {
 		c.payFlow(f)
 	}
-	if !f.parked && c.full(f) {
-		c.park(f)
-	}
+	c.parkFull(f)
 }
 
 // unqueue takes a waiting item out; dispatched says that it leaves for a seat.
@@ -123,7 +121,6 @@ func (c *Core) unqueue(it *Item, dispatched bool) {
 	}
 	if f.waiting == 0 {
 		f.drain.end()
-		f.parked = false
 		c.waitSlots.drop(f.waitSlot)
 	}
 }
@@ -140,8 +137,7 @@ func (c *Core) remove(it *Item, v Verdict) {
 	c.giveBack(it)
 	c.decide(it, v)
 	c.lost(it)
-	// The next of the flow may be dispatched under another rule's in-flight limit.
-	c.unpark(f)
+	c.parkFull(f) // by the rule of the one who is first now
 	c.touched(p)
 }
 
