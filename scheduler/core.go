@@ -12,6 +12,7 @@ type Core struct {
 	epoch time.Time
 	now   time.Time // of the operation under way; never goes back
 	ns    int64     // the same, since epoch
+	away  int64     // of it, in which nobody was there to do anything; see attended
 
 	setup       Setup
 	pools       []*pool
@@ -198,7 +199,7 @@ func (c *Core) mayGo(it *Item, l *line) bool {
 // moment in which none of it waits, so its queue may stand.
 func (c *Core) standing(it *Item) bool {
 	f := it.Flow
-	return !it.Paid && it.rule.OverRate != OverPace && f.drain.open && c.ns-f.drain.since >= int64(it.rule.MaxWait) &&
+	return !it.Paid && it.rule.OverRate != OverPace && f.drain.open && c.attended()-f.drain.since >= int64(it.rule.MaxWait) &&
 		it.Estimate > it.rule.MaxWait/10
 }
 
@@ -345,6 +346,9 @@ func (c *Core) Decided() []*Item {
 
 func (c *Core) advance(now time.Time) {
 	if ns := int64(now.Sub(c.epoch)); ns > c.ns {
+		if ns-c.ns > int64(absence) {
+			c.missed(ns - c.ns)
+		}
 		c.ns, c.now = ns, now
 	}
 	for c.timers.len() > 0 && c.timers.top().at <= c.ns {

@@ -10,8 +10,8 @@ import (
 // something of it waits, a pool's while none of its seats is free.
 type drain struct {
 	open  bool
-	since int64 // core time at which it was opened
-	last  int64 // core time of count
+	since int64 // attended time at which it was opened
+	last  int64 // attended time of count
 	count float64
 }
 
@@ -36,6 +36,29 @@ func (d *drain) perSecond(ns int64) float64 {
 }
 
 func fade(ns int64) float64 { return math.Exp2(-float64(ns) / float64(drainHalf)) }
+
+// A drain counts attended time alone: core time without the spans in which nobody asked the core anything
+// though work was in flight that should have ended long ago. In them the whole process stood still, on a
+// machine with too much to do; nobody could be dispatched, and that says nothing of how fast the pool is
+// served. Counted, a second of it makes every queue look stuck, and refuses at the door what was promised.
+// An upstream that stands still is another thing: callers go on arriving, and each asks the core.
+func (c *Core) attended() int64 { return c.ns - c.away }
+
+// absence is the shortest span that counts as one.
+const absence = 50 * time.Millisecond
+
+// missed takes note of a span in which the core was not asked.
+func (c *Core) missed(span int64) {
+	usual, busy := 0.0, false
+	for _, p := range c.pools {
+		if p.inUse > 0 {
+			busy, usual = true, max(usual, p.seatMean)
+		}
+	}
+	if busy && usual > 0 && float64(span-int64(absence)) > 3e9*usual {
+		c.away += span
+	}
+}
 
 // recent counts events over the last two seconds, in cells of a quarter of a second.
 type recent struct {
@@ -81,8 +104,8 @@ const unknown = time.Duration(-1)
 // wait is the time that the item in place n of the flow is expected to wait in a line, or unknown.
 func (c *Core) wait(f *Flow, l *line, n int) time.Duration {
 	n = max(n, 1)
-	if f.drain.open && c.ns-f.drain.since >= int64(drainSure) {
-		return seconds(float64(n) / f.drain.perSecond(c.ns))
+	if f.drain.open && c.attended()-f.drain.since >= int64(drainSure) {
+		return seconds(float64(n) / f.drain.perSecond(c.attended()))
 	}
 	// Too early to tell from the flow: its share of the pool's drain, as dispatch shares it, among the
 	// callers first, then among this one's flows. By flows alone, a caller with a thousand invented
@@ -109,11 +132,11 @@ func (c *Core) wait(f *Flow, l *line, n int) time.Duration {
 // long as none of its seats was free: one that was idle until a moment ago can do more than it did.
 // Then it is what its seats can do, without those that are held for long.
 func (c *Core) early(f *Flow, p *pool) float64 {
-	if d := &p.drain; d.open && c.ns-d.since >= int64(drainSure) {
-		if d.count*fade(c.ns-d.last) < drainFew {
+	if d, ns := &p.drain, c.attended(); d.open && ns-d.since >= int64(drainSure) {
+		if d.count*fade(ns-d.last) < drainFew {
 			return 0
 		}
-		return d.perSecond(c.ns)
+		return d.perSecond(ns)
 	}
 	mean, known := c.mean(f)
 	if !known || mean <= 0 {

@@ -154,9 +154,9 @@ func (c *Core) take(it *Item, l *line) {
 	}
 	p.dispatch++
 	if p.drain.open {
-		p.drain.dispatched(c.ns)
+		p.drain.dispatched(c.attended())
 	} else if p.inUse >= p.setup.Seats {
-		p.drain.begin(c.ns)
+		p.drain.begin(c.attended())
 	}
 	c.seated(it)
 	l.place.level.dispatched++

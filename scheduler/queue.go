@@ -56,7 +56,7 @@ func (c *Core) queue(it *Item) {
 	p := f.place
 	it.state = waiting
 	if f.waiting == 0 {
-		f.drain.begin(c.ns)
+		f.drain.begin(c.attended())
 		f.waitSlot = c.waitSlots.put(f)
 	}
 	if p.hold == nil {
@@ -113,7 +113,7 @@ func (c *Core) unqueue(it *Item, dispatched bool) {
 		p.hold.bytes -= it.Bytes
 	}
 	if dispatched {
-		f.drain.dispatched(c.ns)
+		f.drain.dispatched(c.attended())
 	}
 	if it.owes() {
 		f.unpaid--
