@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 	"time"
-
-	"tidegate/pools"
 )
 
 // Ghosts, step by step: when they get a seat, how long they hold it, and what is told.
@@ -134,25 +132,73 @@ func TestAGhostAheadOfItsRequestPlaysSomeSeatTimeOfItsFlow(t *testing.T) {
 	calm := terms(observed(rule(100, time.Second, "batch", time.Minute)))
 	c1 := s.arrive(0, key(2, chat), calm, "c1")
 	s.release(50, c1)
+	s.release(80, s.arrive(60, key(3, stream), terms(observed(rule(9, time.Second, "batch", time.Minute))), "q1"))
 	f1 := s.arrive(100, key(1, export), flood, "f1")
 	f2 := s.arrive(110, key(1, export), flood, "f2")
 	s.release(130, f1)
-	if want := (Load{Pool: "shared", Seats: 1, InUse: 1}); s.told[2].Load != want || s.told[0].Load != (Load{}) {
-		t.Errorf("turned away by %+v, want %+v; granted with %+v", s.told[2].Load, want, s.told[0].Load)
+	if want := (Load{Pool: "shared", Seats: 1, InUse: 1}); s.told[3].Load != want || s.told[0].Load != (Load{}) {
+		t.Errorf("turned away by %+v, want %+v; granted with %+v", s.told[3].Load, want, s.told[0].Load)
 	}
-	s.tells("c1 granted", "f1 granted", "f2 wait_too_long")
+	s.tells("c1 granted", "q1 granted", "f1 granted", "f2 wait_too_long")
 	c2 := s.arrive(200, key(2, chat), calm, "c2")
 	if f2.Verdict != Granted || c2.Verdict != Waiting {
 		t.Fatal(f2.Verdict, c2.Verdict)
 	}
 	s.tells("c2 granted") // f2 has the only seat, and would not have got it
-	s.shadow(249, 1, 0)
-	s.shadow(250, 0, 0) // as c1 did
+	q2 := s.arrive(220, key(3, stream), terms(observed(rule(9, time.Second, "batch", 30*time.Millisecond))), "q2")
+	s.shadow(249, 1, 1)
+	s.shadow(250, 0, 0)                   // as c1 did
+	s.tells("q2 wait_expired after 30ms") // in that very instant, as where it is enforced
 	s.release(900, f2)
 	s.shadow(901, 0, 0)
+	s.release(950, q2)
 	s.release(1000, c2)
 	s.shadow(1001, 0, 0)
 	s.tells()
+}
+
+func TestAGhostWasAheadOfItsRequestThoughNobodyLooked(t *testing.T) {
+	s := newSteps(t, observing(onePool(1, 3)))
+	flood := terms(observed(rule(1, time.Hour, "realtime", 0)))
+	paced := pacedAt(1, 500*time.Millisecond)
+	s.release(50, s.arrive(0, key(2, chat), paced, "c1"))
+	f1 := s.arrive(100, key(1, export), flood, "f1")
+	f2 := s.arrive(110, key(1, export), flood, "f2")
+	s.release(130, f1)
+	c2 := s.arrive(200, key(2, chat), paced, "c2")
+	s.release(1000, f2) // and c2 gets a seat; it would have had one since 500 ms, for as long as c1
+	s.shadow(1000, 0, 0)
+	s.release(1200, c2)
+	s.shadow(1200, 0, 0)
+	s.tells("c1 granted", "f1 granted", "f2 wait_too_long", "c2 granted after 300ms")
+}
+
+func TestAGhostOfUnknownWorkWaitsForItsRequest(t *testing.T) {
+	s := newSteps(t, observing(onePool(1, 3)))
+	flood := terms(observed(rule(1, time.Hour, "realtime", 0)))
+	f1 := s.arrive(0, key(1, export), flood, "f1")
+	f2 := s.arrive(10, key(1, export), flood, "f2")
+	s.release(30, f1)
+	x := s.arrive(100, key(2, chat), terms(observed(rule(9, time.Second, "batch", time.Minute))), "x")
+	s.shadow(900, 1, 0) // it has had its seat since 100 ms, and its request none yet
+	s.release(1000, f2)
+	s.shadow(1299, 1, 0)
+	s.release(1300, x)
+	s.shadow(1300, 0, 0)
+	s.tells("f1 granted", "f2 wait_too_long", "x granted")
+}
+
+func TestARequestThatWouldWaitLongerThanItsRuleIsToldByTheRule(t *testing.T) {
+	s := newSteps(t, observing(onePool(1, 3)))
+	tm := terms(observed(rule(9, time.Second, "standard", 50*time.Millisecond)))
+	a := s.arrive(0, key(1, chat), tm, "a")
+	b := &Item{Flow: s.core.Meter(s.now, key(1, chat), tm), MaxWait: 10 * time.Second, OwnWait: true, Name: []byte("b")}
+	s.core.Arrive(s.now, b)
+	s.release(100, a)
+	if !s.told[1].Breach || b.Verdict != Granted {
+		t.Errorf("%+v, and %v", s.told[1], b.Verdict)
+	}
+	s.tells("a granted", "b wait_expired after 50ms")
 }
 
 func TestAHangUpTakesTheGhostAlong(t *testing.T) {
@@ -223,122 +269,6 @@ func TestATurnedAwayBeforeItsBodyIsPlayedToo(t *testing.T) {
 		t.Error("its ghost is still there")
 	}
 	s.tells()
-}
-
-func TestObservingBeginsWithWhatIsKnown(t *testing.T) {
-	s := newSteps(t, onePool(2, 9))
-	strict := rule(3, time.Minute, "standard", time.Second)
-	strict.OverRate = OverReject
-	tm := terms(strict)
-	tm.CallerRate = &pools.Limit{N: 5, Per: time.Minute}
-	for range 2 {
-		s.release(100, s.arrive(0, key(1, chat), tm, ""))
-		s.release(100, s.arrive(0, key(1, export), tm, ""))
-	}
-	s.core.SetSurging(s.now, s.core.flows[key(1, chat)], true)
-	s.to(200)
-	s.core.Apply(s.now, observing(onePool(2, 9)))
-	tm.Version, tm.Rule = 2, observed(strict)
-	a := s.arrive(200, key(1, chat), tm, "a") // the third of three, and the last of the caller's five
-	b := s.arrive(200, key(1, chat), tm, "b")
-	s.arrive(200, key(1, export), tm, "c") // its own rate has it
-	s.release(300, a)
-	s.release(300, b)
-	if f := s.core.shadow.core.flows[key(1, chat)]; !f.surging || f.seatMean < .05 {
-		t.Errorf("surging %v, seat time %v s in the shadow", f.surging, f.seatMean)
-	}
-	if sem := s.core.shadow.core.semantics[chat]; sem.count < 2 || s.core.shadow.core.pools[0].seatCount < 2 {
-		t.Errorf("%+v known of the semantic", sem)
-	}
-	for i, want := range []Band{Committed, Surge, Excess} {
-		if s.told[i].Band != want {
-			t.Errorf("%s: band %v, want %v", s.told[i].Name, s.told[i].Band, want)
-		}
-	}
-	s.tells("a granted", "b rate_exceeded", "c rate_exceeded")
-	if s.core.flows[key(1, chat)].meter.Remaining(s.now) != 0 {
-		t.Error("the real rate has something left")
-	}
-}
-
-func TestSurgesAndReloadsAndTheEndReachTheShadow(t *testing.T) {
-	s := newSteps(t, observing(onePool(1, 9)))
-	tm := terms(rule(9, time.Second, "standard", time.Minute))
-	s.release(100, s.arrive(0, key(9, chat), tm, "")) // chat takes 100 ms
-	loose := terms(observed(rule(1, time.Hour, "standard", time.Minute)))
-	other := terms(observed(rule(1, time.Hour, "standard", time.Minute)))
-	s.arrive(1000, key(1, chat), loose, "a1")
-	s.arrive(1000, key(1, chat), loose, "a2")
-	s.arrive(1001, key(2, chat), other, "b1")
-	s.arrive(1001, key(2, chat), other, "b2")
-	s.core.SetSurging(s.now, s.core.flows[key(1, chat)], true)
-	s.shadow(1010, 1, 3)
-	set := observing(onePool(3, 9))
-	set.Levels = []LevelSetup{{Name: "standard"}}
-	set.Pools = append(set.Pools, PoolSetup{Name: "new", Seats: 1, MaxWaiting: 1, MaxWaitingBytes: 1000, MaxFlowShare: 1})
-	s.to(1020)
-	s.core.Apply(s.now, set)
-	st := s.core.Stats(s.now, 0).Shadow
-	if len(st.Pools) != 2 || st.Pools[0].Seats != 3 || len(st.Levels) != 2 || st.Flows == nil || len(st.Flows) != 0 || st.Shadow != nil {
-		t.Fatalf("%+v", st)
-	}
-	s.shadow(1020, 3, 1)
-	s.tells("a1 granted", "b1 granted after 19ms", "b2 granted after 19ms") // the surge comes last
-	s.to(1030)
-	s.core.Drain(s.now)
-	s.to(1030)
-	s.tells("a2 draining after 30ms")
-	s.arrive(1040, key(3, chat), loose, "late")
-	s.tells("late draining")
-}
-
-func TestObservingEndsAndBeginsAnew(t *testing.T) {
-	s := newSteps(t, observing(onePool(4, 9)))
-	tm := pacedAt(1, time.Second)
-	a := s.arrive(0, key(1, chat), tm, "a")
-	b := s.arrive(0, key(1, chat), tm, "b")
-	c := s.arrive(0, key(1, chat), tm, "c")
-	s.release(10, c)
-	s.to(500)
-	s.core.Apply(s.now, onePool(4, 9))
-	s.to(500)
-	s.tells("a granted", "c draining after 500ms", "b draining after 500ms")
-	if s.core.Stats(s.now, 0).Shadow != nil {
-		t.Error("there is still a shadow")
-	}
-	s.release(600, a)
-	// A request that an older policy judged comes late: it is served, and nobody tells.
-	s.release(700, s.arrive(650, key(1, chat), tm, "d"))
-	s.tells()
-	s.to(800)
-	s.core.Apply(s.now, observing(onePool(4, 9)))
-	s.release(900, b) // of the shadow that is gone
-	s.shadow(900, 0, 0)
-	s.arrive(1000, key(2, chat), tm, "e")
-	s.tells("e granted")
-}
-
-func TestGhostsFollowFlowsThatAreDroppedAndShared(t *testing.T) {
-	set := observing(onePool(4, 9))
-	set.MaxFlows, set.MaxTenants = 3, 2
-	s := newSteps(t, set)
-	tm := terms(observed(rule(10, time.Second, "standard", time.Second)))
-	for i := range 200 {
-		k := key(int32(i%5), chat)
-		k.Tenant = fmt.Sprint("t", i%7)
-		s.release(float64(i*50+10), s.arrive(float64(i*50), k, tm, "x"))
-	}
-	if n, m := len(s.core.flows), len(s.core.shadow.core.flows); n > 3+5 || m > 3+5 {
-		t.Errorf("%d flows, %d in the shadow, of at most three and a shared one for each caller", n, m)
-	}
-	if len(s.told) != 200 {
-		t.Errorf("%d told", len(s.told))
-	}
-	s.to(3_600_000)
-	s.core.Tidy(s.now, 100)
-	if n, m := len(s.core.flows), len(s.core.shadow.core.flows); n+m != 0 {
-		t.Errorf("%d flows and %d in the shadow after an hour without work", n, m)
-	}
 }
 
 func TestWhatNobodyAsksForIsCounted(t *testing.T) {
