@@ -33,7 +33,7 @@ func benchmarkAdd(b *testing.B, callers int, tenants bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	rows := usual(64<<10, callers, tenants)
+	rows := usual(2*batchRows, callers, tenants)
 	entries := make([]Entry, len(rows))
 	var names [1000][]byte
 	for i := range names {

@@ -45,7 +45,10 @@
 //
 // # Cost
 //
-// Add copies an entry into a batch, under a short lock. A goroutine writes and compresses whole batches. A
-// compressor for any text spends more on finding out what our lines look like than we may spend on a line in
-// all (see docs/adr), so the package has one of its own for exactly these lines: it knows which parts repeat.
+// Add copies an entry into a batch, under a short lock. A goroutine makes lines of whole batches, compresses and writes
+// them. The budget for all of it is 300 ns, a hundredth of what the gateway spends on a request. Measured on lines of 57
+// to 70 bytes, by the least of many runs: to make a line takes 105 ns, and gzip -1 of a good general compressor another
+// 155 to 280; compressing by single bytes only (Huffman) takes 115 to 135 and leaves files more than twice as large.
+// So the package has a compressor of its own, for exactly these lines: it knows which parts repeat. It makes and
+// compresses a line in 105 to 185 ns, to the size of gzip -1.
 package record

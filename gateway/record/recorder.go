@@ -13,6 +13,9 @@ const (
 	batchRows = 1024
 	// batches bounds what waits for a slow disk: some 30,000 entries in 4 MB, a second at the most that two cores serve.
 	batches = 32
+	// spareBatches are kept besides the one that is being filled: one that is written, one for what comes meanwhile, and
+	// one more so that a moment's haste allocates nothing.
+	spareBatches = 3
 	// flushAfter is how long an entry may wait for its batch to fill.
 	flushAfter = 2 * time.Second
 	// diskWait bounds how long Apply and Close wait for the disk.
@@ -62,7 +65,7 @@ func open(o Options, opener func(string) (*directory, saltKey, error)) (*Recorde
 		full: make([]*batch, 0, batches), free: make([]*batch, 0, batches),
 		wake: make(chan struct{}, 1), switched: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan error, 1),
 	}
-	for range 2 { // one is filled while one is written; the third is for what comes between
+	for range spareBatches - 1 {
 		r.free, r.made = append(r.free, new(batch)), r.made+1
 	}
 	r.dir, _ = os.Stat(o.Dir)

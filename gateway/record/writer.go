@@ -43,10 +43,14 @@ func (w *writer) run() {
 	}
 }
 
-// flush hands over the batch that is being filled, if there is anything in it.
+// flush hands over the batch that is being filled, if there is anything in it. It also lets go, one by one, of the
+// batches that were made while the disk was slow.
 func (w *writer) flush() {
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
+	if n := len(w.r.free); n >= spareBatches {
+		w.r.free[n-1], w.r.free, w.r.made = nil, w.r.free[:n-1], w.r.made-1
+	}
 	if b := w.r.batch; b != nil && b.n > 0 {
 		w.r.turnLocked()
 	}
@@ -153,18 +157,15 @@ func (w *writer) age() {
 	}
 }
 
-// giveBack makes a batch free. After a slow time most are left to the garbage collector.
+// giveBack makes a batch free.
 func (w *writer) giveBack(b *batch) {
 	b.n = 0
 	w.r.mu.Lock()
 	defer w.r.mu.Unlock()
-	switch {
-	case w.r.batch == nil && !w.r.closed:
+	if w.r.batch == nil && !w.r.closed {
 		w.r.batch = b
-	case len(w.r.free) < 2:
+	} else {
 		w.r.free = append(w.r.free, b)
-	default:
-		w.r.made--
 	}
 }
 
