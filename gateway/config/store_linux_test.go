@@ -142,7 +142,7 @@ func keepForEver(dir string) {
 		fmt.Println(err, damaged)
 		os.Exit(1)
 	}
-	text := strings.Repeat("# a line of a file\n", 5000)
+	text := strings.Repeat("# a line of a file\n", 500)
 	for {
 		n := s.Next()
 		if err := errors.Join(s.Keep(version(n, fmt.Sprintf("%s# %d\n", text, n))), s.SetOverrides(over(fmt.Sprintf("pools.shared.seats = %d", n)))); err != nil {
@@ -156,7 +156,7 @@ func keepForEver(dir string) {
 // The process is killed in the middle of whatever it is doing, some of it in the middle of a write.
 func TestAStoreIsWholeAfterItsProcessIsKilled(t *testing.T) {
 	dir, told := t.TempDir(), 0
-	for round := range 12 {
+	for round := range 8 {
 		keeper := exec.Command(os.Args[0])
 		keeper.Env = append(os.Environ(), keeperDir+"="+dir)
 		out, err := keeper.StdoutPipe()
