@@ -214,8 +214,7 @@ func (c *visitor) room(bytes int) {
 func TestAReaderThatStallsIsEndedAndCostsNobodyElseAWait(t *testing.T) {
 	up := &endless{}
 	w := newSocketWorld(t, "[server]\nwrite_stall_timeout = \"600ms\"\nanswer_buffer = \"32KiB\"\n"+changed(t, basic,
-		`max_wait = "2s"`, `max_wait = "30s"`, "seats = 2", "seats = 2\nlong_ceiling = 1.0",
-		`rate = "100/s"`, `rate = "1000000/s"`), up.handle) // all of it is within its rate, so only a seat can be waited for
+		`rate = "100/s"`, `rate = "1000000/s"`, `max_wait = "2s"`, `max_wait = "30s"`, "seats = 2", "seats = 2\nlong_ceiling = 1.0"), up.handle)
 	one := w.stall("ann")
 	defer one.conn.Close()
 
