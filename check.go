@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -89,6 +90,32 @@ func sayProblems(w io.Writer, err error) error {
 	return errSaid
 }
 
+// loadInForce is load with the overrides that the gateway keeps in its state directory.
+func loadInForce(path string) (*config.Config, error) {
+	text, err := config.ReadFile(path)
+	if err != nil {
+		return nil, sayProblems(os.Stderr, err)
+	}
+	c, err := config.LoadBytes(path, text, os.Environ())
+	if err != nil {
+		return nil, sayProblems(os.Stderr, err)
+	}
+	overrides, err := config.KeptOverrides(c.StateDir())
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	overrides = slices.DeleteFunc(overrides, func(o config.Override) bool { return o.Until != nil && !o.Until.After(now) })
+	c, aside, err := config.LoadWith(path, text, os.Environ(), overrides)
+	if err != nil {
+		return nil, sayProblems(os.Stderr, err)
+	}
+	for _, a := range aside {
+		fmt.Fprintf(os.Stderr, "override %s is set aside: %s\n", a.Override.Name, a.Why)
+	}
+	return c, nil
+}
+
 // explain says which rule a request meets, and why.
 func explain(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("explain", flag.ContinueOnError)
@@ -105,7 +132,7 @@ func explain(args []string, out io.Writer) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	c, err := load(*path)
+	c, err := loadInForce(*path)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"tidegate/gateway/config"
 	"tidegate/gateway/policy"
@@ -228,6 +229,36 @@ func TestExplainAsJSON(t *testing.T) {
 		if !strings.Contains(lines[line-1], want) {
 			t.Errorf("%s: line %d is %q", rule, line, lines[line-1])
 		}
+	}
+}
+
+// What operators have set holds for a request, and so it does for its explanation; what is over does not.
+func TestExplainKnowsTheOverridesThatAreKept(t *testing.T) {
+	path := file(t, small)
+	past := time.Now().Add(-time.Minute)
+	dir := filepath.Join(filepath.Dir(path), "data")
+	store, _, err := config.OpenStore(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = store.SetOverrides([]config.Override{
+		{Name: "rules.free/chat/chat.rate", Value: "7/60s", Actor: "ops", Reason: "trying", Made: past},
+		{Name: "rules.free/chat/chat.max_wait", Value: "9s", Actor: "ops", Made: past, Until: &past},
+		{Name: "callers.ann.pool", Value: "nowhere", Actor: "ops", Made: past},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, "explain", "-config", path, "-caller", "ann", "-path", "/v1/chat/x")
+	if r.code != 0 || !strings.Contains(r.out, "7/60s") || !strings.Contains(r.out, "trying") || strings.Contains(r.out, "9s") ||
+		!strings.Contains(r.err, "override callers.ann.pool is set aside") {
+		t.Errorf("exit %d\n%s%s", r.code, r.out, r.err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "overrides.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, "explain", "-config", path, "-caller", "ann", "-path", "/v1/chat/x"); r.code != 1 || !strings.Contains(r.err, "cannot read the overrides") {
+		t.Errorf("%+v", r)
 	}
 }
 

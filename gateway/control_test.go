@@ -342,3 +342,21 @@ func TestAnOperatorsOwnWriteIsNoSecondVersion(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 }
+
+func TestAStartSweepsUpWhatACrashLeftBesideTheFile(t *testing.T) {
+	d := newDesk(t, basic)
+	left := filepath.Join(filepath.Dir(d.path), ".config.toml.123.tmp")
+	others := filepath.Join(filepath.Dir(d.path), ".other.toml.123.tmp")
+	for _, path := range []string{left, others} {
+		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d.restart()
+	if _, err := os.Stat(left); err == nil {
+		t.Error("it is still there")
+	}
+	if _, err := os.Stat(others); err != nil {
+		t.Error("what is not ours was removed, too")
+	}
+}

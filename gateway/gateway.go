@@ -55,6 +55,7 @@ type Gateway struct {
 	unready  atomic.Bool  // /readyz says no
 	active   atomic.Int64 // requests under way
 
+	warned    atomic.Int64   // when it was last looked at whether promises fit; ns since 1970
 	signalled atomic.Bool    // the next load was asked for by SIGHUP
 	started   *config.Config // the one of the start: what no reload can bring into force stays as it says
 	loading   sync.Mutex     // one load at a time
@@ -102,6 +103,9 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	store, err := openState(o.State, log)
 	if err != nil {
 		return nil, err
+	}
+	if o.Path != "" {
+		config.SweepFile(o.Path)
 	}
 	c, past, err := atStart(c, &o, store)
 	if err != nil {

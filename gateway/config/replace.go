@@ -88,6 +88,15 @@ func sweep(dir, base string, before time.Time) {
 	}
 }
 
+// SweepFile removes what crashes have left of writes of a configuration file that were never finished. It is for a
+// moment at which nobody writes: the start.
+func SweepFile(path string) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		dir, base := filepath.Split(target)
+		sweep(filepath.Clean(dir), base, time.Now().Add(time.Hour))
+	}
+}
+
 // WriteFile replaces a configuration file: at any moment, and after any crash, the path holds the old
 // content or the new. It follows symbolic links, so that a link stays one, and keeps mode and, as far as it
 // may, owner. Other hard links keep the old content. The error says what can be done.

@@ -69,6 +69,16 @@ func decodeVersion(data []byte, number int) (v Version, err error) {
 }
 
 // readOverrides reads the overrides; there are none where there is no file.
+// KeptOverrides reads the overrides that a gateway keeps in its state directory, and changes nothing there. None
+// are no error, nor is a directory that is not there.
+func KeptOverrides(dir string) ([]Override, error) {
+	overrides, err := readOverrides(filepath.Join(dir, overridesFile))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the overrides in %s: %w", dir, err)
+	}
+	return overrides, nil
+}
+
 func readOverrides(path string) ([]Override, error) {
 	data, err := readStored(path)
 	if errors.Is(err, fs.ErrNotExist) {
