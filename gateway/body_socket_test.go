@@ -162,12 +162,19 @@ func TestWaitingBodiesMeetTheBoundOfBytesBeforeAnyOther(t *testing.T) {
 	if want := waitingBytes / (128<<10 + requestOverhead); waiting != want {
 		t.Errorf("%d wait, want %d", waiting, want)
 	}
+	// Who comes now is told so by the header alone.
+	c := w.client()
+	defer c.conn.Close()
+	c.send("POST /v1/chat/x", "X-API-Key: bob", fmt.Sprint("Content-Length: ", size))
+	if a := c.receive("POST"); a.code() != "queue_full" {
+		t.Errorf("before its body is read: %d %s", a.status, a.body)
+	}
 	f.end()
 	if n := int(f.served.Load()); n != waiting || int(f.refused.Load()) != clients-waiting {
 		t.Errorf("%d served and %d refused, want %d and %d", n, f.refused.Load(), waiting, clients-waiting)
 	}
-	if n := w.metric(`tidegate_refusals_total{code="queue_full",semantic="chat"}`); int(n) != clients-waiting {
-		t.Errorf("%v refusals counted, want %d", n, clients-waiting)
+	if n := w.metric(`tidegate_refusals_total{code="queue_full",semantic="chat"}`); int(n) != clients-waiting+1 {
+		t.Errorf("%v refusals counted, want %d", n, clients-waiting+1)
 	}
 }
 
