@@ -102,7 +102,10 @@ func TestObservingEndsAndBeginsAnew(t *testing.T) {
 	s.tells()
 	s.to(800)
 	s.core.Apply(s.now, observing(onePool(4, 9)))
-	s.release(900, b) // of the shadow that is gone
+	if s.core.ghostOf(b) != nil {
+		t.Error("the ghost of a shadow that is gone is played on")
+	}
+	s.release(900, b)
 	s.shadow(900, 0, 0)
 	s.arrive(1000, key(2, chat), tm, "e")
 	s.tells("e granted")
