@@ -309,21 +309,21 @@ func TestASmallerBoundHoldsWithinSeconds(t *testing.T) {
 			synctest.Wait()
 		}
 		add()
-		if s := r.Stats(); s.Files != 2 || s.Bytes < 2*MinBytes || s.Dropped != 0 {
+		if s := r.Stats(); s.Files != 2 || s.Bytes < 2*tight || s.Dropped != 0 {
 			t.Fatalf("%+v", s)
 		}
-		o.MaxBytes = MinBytes
+		o.MaxBytes = tight
 		o.Failed = func(err error) { t.Error(err) }
 		if err := r.Apply(o); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(flushAfter)
 		synctest.Wait()
-		if s := r.Stats(); s.Bytes > MinBytes {
+		if s := r.Stats(); s.Bytes > tight {
 			t.Errorf("%+v", s)
 		}
 		add()
-		if s := r.Stats(); s.Bytes > MinBytes || s.Bytes < MinBytes/2 || s.Dropped != 0 {
+		if s := r.Stats(); s.Bytes > tight || s.Bytes < tight/2 || s.Dropped != 0 {
 			t.Errorf("%+v", s)
 		}
 	})
