@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/hex"
 	"strconv"
 	"time"
 )
@@ -50,17 +49,6 @@ func (k saltKey) tenantHash(caller string, tenant []byte) uint64 {
 	return max(k.sum(b)>>(64-tenantBits), 1)
 }
 
-func appendTenant(dst []byte, hash uint64) []byte {
-	if hash == 0 {
-		return dst
-	}
-	var b [tenantBits / 8]byte
-	for i := range b {
-		b[i] = byte(hash >> (tenantBits - 8 - 8*i))
-	}
-	return hex.AppendEncode(dst, b[:])
-}
-
 // appendSeat appends milliseconds with three decimals, or "0".
 func appendSeat(dst []byte, d time.Duration) []byte {
 	micros := d.Microseconds()
@@ -73,17 +61,6 @@ func appendSeat(dst []byte, d time.Duration) []byte {
 // appendPadded appends a number below 1,000 with all three digits.
 func appendPadded(dst []byte, n int64) []byte {
 	return append(dst, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
-}
-
-// appendShort appends a number below 1,000.
-func appendShort(dst []byte, n int64) []byte {
-	switch {
-	case n >= 100:
-		return appendPadded(dst, n)
-	case n >= 10:
-		return append(dst, byte('0'+n/10), byte('0'+n%10))
-	}
-	return append(dst, byte('0'+n))
 }
 
 // appendField appends a text as a CSV field, in quotes if it needs them.

@@ -18,6 +18,9 @@ func options(dir string) Options {
 	return Options{Dir: dir, MaxBytes: 16 << 20, FileBytes: 4 << 20, FileSpan: time.Hour}
 }
 
+// tight is a bound that some files fill.
+const tight = 1 << 20
+
 func opened(t *testing.T, o Options) *Recorder {
 	t.Helper()
 	r, err := Open(o)

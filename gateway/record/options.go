@@ -15,8 +15,9 @@ type Options struct {
 	Failed    func(error)   // told of what goes wrong after Open, at most once a minute; nil: nobody is told. Must not change or close the Recorder
 }
 
-// MinBytes is the smallest bound of all files that can be kept: two files with room for a batch each.
-const MinBytes = 1 << 20
+// MinBytes is the smallest bound of all files: room for two batches of usual lines. With so small a bound, a batch of very
+// long names may not fit, and is dropped.
+const MinBytes = 64 << 10
 
 func (o Options) check() error {
 	var problems []error
@@ -24,7 +25,7 @@ func (o Options) check() error {
 		problems = append(problems, errors.New("dir is empty; give a directory"))
 	}
 	if o.MaxBytes < MinBytes {
-		problems = append(problems, fmt.Errorf("max_bytes = %d: must be at least %d (1MiB)", o.MaxBytes, MinBytes))
+		problems = append(problems, fmt.Errorf("max_bytes = %d: must be at least %d (64KiB)", o.MaxBytes, MinBytes))
 	}
 	if o.FileBytes <= 0 {
 		problems = append(problems, fmt.Errorf("file_bytes = %d: must be above 0", o.FileBytes))

@@ -85,7 +85,7 @@ func TestFilesAreClosedBySizeAndTheOldestGo(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := options(dir)
-		o.MaxBytes, o.FileBytes = MinBytes, 128<<10
+		o.MaxBytes, o.FileBytes = tight, 128<<10
 		r := opened(t, o)
 		most := int64(0)
 		for i := range 200 * batchRows { // some 3 MB
@@ -128,6 +128,39 @@ func TestFilesAreClosedBySizeAndTheOldestGo(t *testing.T) {
 	})
 }
 
+func TestTheSmallestBoundHoldsToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := options(t.TempDir())
+		o.MaxBytes = MinBytes
+		r := opened(t, o)
+		rows := usual(40*batchRows, 100, false)
+		for i := range rows {
+			p := &rows[i]
+			r.Add(&Entry{At: time.UnixMilli(p.at), Caller: p.caller, Semantic: p.semantic, Route: p.route, Bytes: p.bytes, Seat: p.seat, Outcome: p.outcome})
+			if i%batchRows == 0 {
+				synctest.Wait()
+				if s := r.Stats(); s.Bytes > MinBytes {
+					t.Fatalf("%+v", s)
+				}
+			}
+		}
+		closed(t, r)
+		if s := r.Stats(); s.Bytes > MinBytes || s.Files < 2 || s.Dropped != 0 || s.Written != 40*batchRows {
+			t.Errorf("%+v", s)
+		}
+		// What does not fit even alone is dropped, and what is there stays.
+		r = opened(t, o)
+		for i := range batchRows {
+			r.Add(&Entry{At: time.UnixMilli(int64(i * i)), Caller: fmt.Sprint(strings.Repeat(fmt.Sprint(i*i), 60))})
+		}
+		closed(t, r)
+		if s := r.Stats(); s.Bytes > MinBytes || s.Files < 2 || s.Dropped != batchRows {
+			t.Errorf("%+v", s)
+		}
+		text(t, o.Dir, ours(t, o.Dir))
+	})
+}
+
 func TestAFileIsClosedWhenItIsOldEnough(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := options(t.TempDir())
@@ -151,7 +184,7 @@ func TestFilesOfProcessesBeforeCountAndAreNotWrittenTo(t *testing.T) {
 		cut := []byte("\x1f\x8bcut off")
 		path := write(t, filepath.Join(dir, "trace-19991231T235959.999Z.csv.gz"), append(cut, make([]byte, 700<<10)...))
 		o := options(dir)
-		o.MaxBytes = MinBytes
+		o.MaxBytes = tight
 		r := opened(t, o)
 		if s := r.Stats(); s.Files != 1 || s.Bytes != 700<<10+int64(len(cut)) {
 			t.Errorf("%+v", s)

@@ -125,12 +125,18 @@ func (w *writer) put(b *batch, opts Options, now time.Time) error {
 		}
 		member = w.encoder.member(b.rows[:b.n], true)
 	}
+	if int64(len(member)) > opts.MaxBytes {
+		return fmt.Errorf("a batch of %d bytes does not fit into max_bytes = %d", len(member), opts.MaxBytes)
+	}
 	if d.file == nil {
 		if err := d.begin(now); err != nil {
 			return err
 		}
 	}
 	if err := d.prune(int64(len(member)), opts.MaxBytes); err != nil {
+		if d.size() == 0 {
+			err = errors.Join(err, d.end())
+		}
 		return err
 	}
 	return d.append(member)
