@@ -75,8 +75,11 @@ func TestRolesMayDoWhatTheyAreFor(t *testing.T) {
 // An operator turns rates, pools and pauses; whether rules hold at all is the owner's.
 func TestWhetherRulesHoldIsTheOwnersToSay(t *testing.T) {
 	for _, tc := range []struct{ name, operator string }{
-		{"callers.acme.pool", "200"}, {"rules.free/*/chat.rate", "200"}, {"pools.shared.seats", "200"},
-		{"server.mode", "403 role_insufficient"}, {"rules.free/*/chat.observe", "403 role_insufficient"},
+		{"callers.acme.pool", "200"},
+		{"rules.free/*/chat.rate", "200"},
+		{"pools.shared.seats", "200"},
+		{"server.mode", "403 role_insufficient"},
+		{"rules.free/*/chat.observe", "403 role_insufficient"},
 	} {
 		for secret, want := range map[string]string{"o": tc.operator, "w": "200"} {
 			d := newDesk("127.0.0.1:8081", tokenOf("o", "operator"), tokenOf("w", "owner"))
