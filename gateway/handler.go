@@ -90,7 +90,8 @@ func (x *exchange) admit() bool {
 		it.Bytes = requestOverhead + held
 		now = time.Now()
 	}
-	if x.maxWait >= 0 && x.maxWait < it.MaxWait {
+	// Where the rule only observes, the request's own bound is the one there is.
+	if x.maxWait >= 0 && (x.maxWait < it.MaxWait || x.rule.Observe) {
 		it.MaxWait, it.OwnWait = x.maxWait, true
 	}
 	verdict := x.g.scheduler.Arrive(now, it)

@@ -134,6 +134,30 @@ func TestWhileObservingNobodyWaitsButForASeat(t *testing.T) {
 	})
 }
 
+// How long a caller wants to wait is his own word, and holds whatever is observed.
+func TestARequestsOwnWaitHoldsWhileObserving(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, observing, slowly(20*time.Second))
+		for range 2 {
+			go w.do("GET /v1/chat/x", "X-API-Key: ann")
+		}
+		time.Sleep(time.Second)
+		for _, own := range []string{"0s", "1s", "5s"} { // the rule's would be 2 s
+			want, err := time.ParseDuration(own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			a := w.do("GET /v1/chat/x", "X-API-Key: ann", "X-Max-Wait: "+own)
+			if took := time.Since(start); a.status != 429 || took != want {
+				t.Errorf("X-Max-Wait %s: %d after %v", own, a.status, took)
+			}
+		}
+		time.Sleep(20 * time.Second)
+		w.idle()
+	})
+}
+
 func TestTheAddressLimitIsObservedToo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		text := changed(t, observing, "mode = \"observe\"", "mode = \"observe\"\nrate_per_ip = \"2/s\"")
