@@ -69,6 +69,26 @@ func (c *Core) yields(f *Flow, b Band, bytes int64, was filled) bool {
 	return need <= 0 && (own <= 0 || stay == 0)
 }
 
+// makeRoom sends away whom an arrival displaces, and says whether it has room then. What they give back is paid with when all
+// have gone: else who is paid for another's going would not give way any more himself, and the other have gone in vain.
+func (c *Core) makeRoom(it *Item, b Band, was filled) bool {
+	c.making = true
+	victim, ok := c.room(it.Flow, b, it.Bytes, was)
+	for victim != nil {
+		c.gaveWay = append(c.gaveWay, victim.Flow)
+		c.remove(victim, Displaced)
+		victim, ok = c.room(it.Flow, b, it.Bytes, was)
+	}
+	c.making = false
+	for _, f := range c.gaveWay {
+		c.payFlow(f)
+		c.payCaller(f.caller)
+	}
+	clear(c.gaveWay)
+	c.gaveWay = c.gaveWay[:0]
+	return ok
+}
+
 func over(items int, share float64, most int) bool {
 	return items > 1 && float64(items) > share*float64(most)
 }

@@ -364,3 +364,26 @@ func TestOfEqualRankOneGivesWayOrNobody(t *testing.T) {
 		t.Errorf("%v, and the newest of who holds most is %v", it.Verdict, last.Verdict)
 	}
 }
+
+func TestNobodyIsPaidForWhoGivesWayBeforeRoomIsMade(t *testing.T) {
+	c, _ := bytesQueue(t, 600, 1)
+	caller := pools.Limit{N: 1, Per: time.Hour, Burst: 2}
+	arrive := func(id int32, level string, cost, bytes int64) *Item {
+		r := rule(10, time.Hour, level, time.Minute)
+		r.Cost = cost
+		tm := terms(r)
+		tm.CallerRate = &caller
+		it := &Item{Flow: c.Meter(t0, Key{Caller: id, Semantic: chat, Route: NoRoute, Tenant: level}, tm), MaxWait: time.Minute, Bytes: bytes}
+		c.Arrive(t0, it)
+		return it
+	}
+	arrive(1, "standard", 1, 0)
+	dear := arrive(1, "batch", 2, 0)          // for which the caller's rate has too little,
+	behind := arrive(1, "realtime", 1, 250)   // and so this one waits behind it
+	other := arrive(2, "realtime", 1, 250)    // paid
+	arriving := arrive(2, "realtime", 1, 250) // paid: it lacks 100 bytes
+	if arriving.Verdict != Waiting || dear.Verdict != Displaced || behind.Verdict != Displaced || other.Verdict != Waiting {
+		t.Errorf("%v, %v, %v, %v: paid when the first gave way, the second would not give way any more",
+			arriving.Verdict, dear.Verdict, behind.Verdict, other.Verdict)
+	}
+}

@@ -32,6 +32,8 @@ type Core struct {
 	drained bool    // nobody may wait any more
 	arrives *Item   // under way; its verdict needs no handing out
 	dirty   []*pool // something may have become dispatchable
+	making  bool    // room: nothing is paid until it is made
+	gaveWay []*Flow
 
 	shadow *shadow // plays what enforcing would do; nil while nothing observes
 	judged judged
@@ -164,16 +166,9 @@ func (c *Core) admit(it *Item) {
 	}
 	was := f.filled()
 	yields := c.yields(f, l.band(), it.Bytes, was)
-	for {
-		victim, ok := c.room(f, l.band(), it.Bytes, was)
-		if !ok || !yields {
-			c.refuse(it, QueueFull)
-			return
-		}
-		if victim == nil {
-			break
-		}
-		c.remove(victim, Displaced)
+	if !yields || !c.makeRoom(it, l.band(), was) {
+		c.refuse(it, QueueFull)
+		return
 	}
 	c.arrives = it
 	c.queue(it)

@@ -82,6 +82,14 @@ func (c *Core) giveBack(it *Item) {
 func (c *Core) payFlow(f *Flow) {
 	if f.blocked != 0 {
 		f.due = max(f.due, c.ns) // what it waited for was the caller's rate: that is no lateness
+		if f.unpaid > 0 {
+			f.caller.blocked.fix(f) // another item may be its first than when it was put there
+		} else if c.making {
+			f.caller.blocked.remove(f)
+		}
+	}
+	if c.making {
+		return
 	}
 	for {
 		it := f.firstUnpaid()
@@ -147,8 +155,8 @@ func (c *Core) unblock(f *Flow) {
 
 // payCaller pays from a caller's rate that has freed, the oldest unpaid item first.
 func (c *Core) payCaller(cl *caller) {
-	if cl.paying {
-		return // further up
+	if cl.paying || c.making {
+		return // further up it goes on, or is done when room is made
 	}
 	cl.paying = true
 	defer func() { cl.paying = false }()

@@ -48,6 +48,21 @@ func TestWhoWaitedBehindACostlierItemIsPaidWhenThatHasGone(t *testing.T) {
 	}
 }
 
+func TestTheNextOfAFlowComesAfterWhatIsOlderInAnother(t *testing.T) {
+	plenty := pools.Limit{N: 100, Per: time.Second}
+	s := newTwoFlows(pools.Limit{N: 1, Per: time.Hour, Burst: 3}, [2]pools.Limit{plenty, plenty}, [2]int64{2, 1})
+	s.arrive(0)
+	dear, older := s.arrive(0), s.arrive(1)
+	cheap := terms(rule(100, time.Second, "standard", time.Hour))
+	cheap.Version, cheap.CallerRate = 2, s.of[0].terms.CallerRate
+	s.of[0] = s.core.Meter(s.now, s.of[0].Key, cheap)
+	younger := s.arrive(0)
+	s.core.Cancel(s.now, dear)
+	if !older.Paid || younger.Paid {
+		t.Errorf("older paid %v, younger paid %v", older.Paid, younger.Paid)
+	}
+}
+
 func TestWhatComesBackToBothRatesGoesToTheOldest(t *testing.T) {
 	plenty := pools.Limit{N: 100, Per: time.Second}
 	s := newTwoFlows(pools.Limit{N: 2, Per: time.Hour}, [2]pools.Limit{{N: 2, Per: time.Hour}, plenty}, [2]int64{1, 1})
