@@ -37,7 +37,7 @@ race: ## run the tests under the race detector, in another order each time
 .PHONY: fuzz
 fuzz: ## fuzz each target for FUZZTIME (5s)
 	@grep -rHoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sort | while IFS=: read -r file name; do \
-		go test -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")" </dev/null; \
+		go test -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$(dirname "$$file")" </dev/null; \
 	done
 
 .PHONY: bench
