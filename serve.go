@@ -63,7 +63,7 @@ func greet(out io.Writer, c *config.Config, data, admin net.Addr) {
 	if key := config.DemoKey(c); key != "" {
 		fmt.Fprintf(out, `try:
   curl -i -H 'X-API-Key: %[1]s' http://%[2]s/v1/chat/hello
-  curl -i -H 'X-API-Key: %[1]s' http://%[2]s/v1/reports/daily
+  curl -sD - -o /dev/null -H 'X-API-Key: %[1]s' http://%[2]s/v1/reports/daily
   curl -i -H 'X-API-Key: wrong' http://%[2]s/v1/chat/hello
 `, key, data)
 	}

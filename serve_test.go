@@ -113,7 +113,7 @@ func TestTheProgramServesReloadsAndEnds(t *testing.T) {
 	}
 	for i, want := range []int{200, 200, 401} {
 		// The three lines to try do what they say.
-		m := regexp.MustCompile(`^  curl -i -H '(.*): (.*)' (http://\S+)$`).FindStringSubmatch(s.greeting[2+i])
+		m := regexp.MustCompile(`^  curl (?:-i|-sD - -o /dev/null) -H '(.*): (.*)' (http://\S+)$`).FindStringSubmatch(s.greeting[2+i])
 		if m == nil || !strings.HasPrefix(m[3], "http://"+s.data+"/") {
 			t.Fatalf("line %q", s.greeting[2+i])
 		}

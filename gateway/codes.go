@@ -107,8 +107,8 @@ var codeTable = [Codes]codeEntry{
 		{"超出速率", "此类请求已达到您的速率上限。请按 Retry-After 给出的时间等待后重试；把请求均匀地分散开可以避免再次遇到。"},
 	}},
 	CodeWaitTooLong: {"wait_too_long", 429, retryLater, [languages]words{
-		{"Wait would be too long", "The queue ahead of this request is longer than it may wait, so it was not let in. Come back after Retry-After; if it sent a short X-Max-Wait, a longer one may let it in."},
-		{"预计等待过长", "前面的排队时间超过了此请求允许的最长等待，因此没有进入队列。请在 Retry-After 之后再来；如果用 X-Max-Wait 缩短了等待时间，可以放宽。"},
+		{"Wait would be too long", "The turn of this request would come later than it may wait, so it was not let in. Come back after Retry-After; if it sent a short X-Max-Wait, a longer one may let it in."},
+		{"预计等待过长", "轮到此请求所需的时间超过了它允许的最长等待，因此没有进入队列。请在 Retry-After 之后再来；如果用 X-Max-Wait 缩短了等待时间，可以放宽。"},
 	}},
 	CodeWaitExpired: {"wait_expired", 429, retryLater, [languages]words{
 		{"Wait expired", "The request waited as long as it may and its turn did not come. Nothing was done and nothing was charged; send it again after Retry-After."},

@@ -65,7 +65,7 @@ func (g *Gateway) everySecond(now time.Time, said *pulse) {
 	g.available.tick()
 	g.endOverrides(now)
 	g.windows.tick(g, now)
-	said.queue(g.logs.Logger, now, g.scheduler.Stats(0))
+	said.queue(g.logs.Logger, now, g.scheduler.Stats(0), g.whoseQueue)
 	said.availability(g.logs.Logger, now, &g.available, g.breaches.Load())
 }
 

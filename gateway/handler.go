@@ -60,6 +60,7 @@ func (x *exchange) identify() bool {
 func (x *exchange) meter() bool {
 	x.flow = x.g.scheduler.Meter(x.start, x.key(), x.caller.Terms(x.rule))
 	x.data = x.g.dataOf(x)
+	x.ruleFields() // what would be refused is told with its rule, maybe before anything of the flow was answered
 	x.g.count(x.data)
 	return true
 }

@@ -130,6 +130,12 @@ func TestWhileObservingNobodyWaitsButForASeat(t *testing.T) {
 		if o := w.snapshot().Observed; o.ByCode["wait_too_long"] != 3 || o.Passed != 2 {
 			t.Errorf("%+v", o)
 		}
+		// They were told before anything of the flow had been answered.
+		for _, v := range w.g.lookUpRefusals(console.RefusalsQuery{Caller: "ann", Limit: 10}) {
+			if v.Rule != "semantic/chat" || v.RuleAt == "" || v.Version != 1 {
+				t.Errorf("the rule of a would-be refusal is not told: %+v", v)
+			}
+		}
 		w.idle()
 	})
 }

@@ -38,8 +38,8 @@ func newPulse(now time.Time) *pulse {
 }
 
 // queue tells of the queues that stand, and of each once more when it is empty again. It is called
-// about once a second.
-func (p *pulse) queue(log *zap.Logger, now time.Time, st *scheduler.Stats) {
+// about once a second. Whose says whose work stands in a queue; it is asked only for a line that is written.
+func (p *pulse) queue(log *zap.Logger, now time.Time, st *scheduler.Stats, whose func(queueName) string) {
 	seen := make(map[queueName]bool, len(st.Levels))
 	for _, l := range st.Levels {
 		name := queueName{l.Pool, l.Level}
@@ -52,7 +52,7 @@ func (p *pulse) queue(log *zap.Logger, now time.Time, st *scheduler.Stats) {
 		switch {
 		case l.Waiting == 0:
 			if !q.said.IsZero() {
-				sayQueue(log, l, poolOf(st, l.Pool), q, now)
+				sayQueue(log, l, poolOf(st, l.Pool), q, "", now)
 			}
 			*q = queueSaid{}
 			continue
@@ -62,7 +62,7 @@ func (p *pulse) queue(log *zap.Logger, now time.Time, st *scheduler.Stats) {
 		q.most, q.longest = max(q.most, l.Waiting), max(q.longest, l.OldestWait)
 		if now.Sub(q.since) >= queueAfter && (q.said.IsZero() || now.Sub(q.said) >= queueEvery) {
 			q.said = now
-			sayQueue(log, l, poolOf(st, l.Pool), q, now)
+			sayQueue(log, l, poolOf(st, l.Pool), q, whose(name), now)
 		}
 	}
 	for name := range p.queues {
@@ -72,7 +72,7 @@ func (p *pulse) queue(log *zap.Logger, now time.Time, st *scheduler.Stats) {
 	}
 }
 
-func sayQueue(log *zap.Logger, l scheduler.LevelStats, pool scheduler.PoolStats, q *queueSaid, now time.Time) {
+func sayQueue(log *zap.Logger, l scheduler.LevelStats, pool scheduler.PoolStats, q *queueSaid, whose string, now time.Time) {
 	fields := []zap.Field{
 		zap.String("pool", l.Pool), zap.String("level", l.Level), zap.Int("waiting", l.Waiting),
 		zap.Float64("oldest_ms", milliseconds(l.OldestWait)), zap.Float64("per_second", round(l.PerSecond)),
@@ -81,6 +81,8 @@ func sayQueue(log *zap.Logger, l scheduler.LevelStats, pool scheduler.PoolStats,
 	if l.Waiting == 0 {
 		fields = append(fields, zap.Int("most", q.most), zap.Float64("longest_ms", milliseconds(q.longest)),
 			zap.Float64("stood_ms", milliseconds(now.Sub(q.since))))
+	} else {
+		fields = append(fields, zap.String("callers", whose))
 	}
 	log.Info("queue", fields...)
 }

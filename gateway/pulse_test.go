@@ -18,7 +18,7 @@ func TestTheLogTellsOfAQueueThatStandsAndWhenItIsGone(t *testing.T) {
 		p.queue(log, t0.Add(time.Duration(second)*time.Second), &scheduler.Stats{
 			Pools:  []scheduler.PoolStats{{Name: "shared", Seats: 64, InUse: 60}},
 			Levels: []scheduler.LevelStats{{Pool: "shared", Level: "batch", Waiting: waiting, OldestWait: oldest, PerSecond: 12.3456}},
-		})
+		}, func(q queueName) string { return "heron of " + q.pool + " " + q.level })
 		return said.TakeAll()
 	}
 	none := func(what string, lines []observer.LoggedEntry) {
@@ -37,6 +37,7 @@ func TestTheLogTellsOfAQueueThatStandsAndWhenItIsGone(t *testing.T) {
 	}
 	for field, want := range map[string]any{
 		"pool": "shared", "level": "batch", "waiting": int64(9), "oldest_ms": 2000.0, "per_second": 12.35, "in_use": int64(60), "seats": int64(64),
+		"callers": "heron of shared batch",
 	} {
 		if got := lines[0].ContextMap()[field]; got != want {
 			t.Errorf("%s is %v, want %v", field, got, want)
@@ -56,9 +57,22 @@ func TestTheLogTellsOfAQueueThatStandsAndWhenItIsGone(t *testing.T) {
 		t.Errorf("%v", m)
 	}
 	none("still empty", at(16, 0, 0))
-	p.queue(log, t0.Add(time.Minute), &scheduler.Stats{})
+	p.queue(log, t0.Add(time.Minute), &scheduler.Stats{}, nil)
 	if len(p.queues) != 0 {
 		t.Error("a queue that is gone is remembered")
+	}
+}
+
+func TestTheLogNamesTheThreeWhoHaveMostWaiting(t *testing.T) {
+	for want, counts := range map[string]map[string]int{
+		"":                          {},
+		"heron 2":                   {"heron": 2},
+		"acme 3, bluebird 3":        {"bluebird": 3, "acme": 3},
+		"d 9, c 8, b 7, 2 more with 5": {"a": 4, "b": 7, "c": 8, "d": 9, "e": 1},
+	} {
+		if got := foremost(counts); got != want {
+			t.Errorf("%v: %q, want %q", counts, got, want)
+		}
 	}
 }
 

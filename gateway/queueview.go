@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"tidegate/gateway/console"
@@ -52,4 +55,35 @@ func (g *Gateway) queueView(limit int) *console.QueueView {
 		return cmp.Or(cmp.Compare(b.Waiting, a.Waiting), cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Semantic, b.Semantic))
 	})
 	return v
+}
+
+// whoseQueue names the callers who have most waiting in a queue, for the log.
+func (g *Gateway) whoseQueue(q queueName) string {
+	waiting := make(map[string]int)
+	for _, f := range g.scheduler.Queue(0).Flows {
+		if d, ok := f.Flow.Data.Load().(*flowData); ok && f.Pool == q.pool && f.Level == q.level {
+			waiting[d.caller] += f.Waiting
+		}
+	}
+	return foremost(waiting)
+}
+
+// foremost is the three callers with the highest counts and what all others have together:
+// "spider-77 300, heron 12, magpie 9, 4 more with 11".
+func foremost(counts map[string]int) string {
+	callers := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+	var said []string
+	for _, c := range callers[:min(3, len(callers))] {
+		said = append(said, c+" "+strconv.Itoa(counts[c]))
+	}
+	if rest := callers[len(said):]; len(rest) > 0 {
+		sum := 0
+		for _, c := range rest {
+			sum += counts[c]
+		}
+		said = append(said, strconv.Itoa(len(rest))+" more with "+strconv.Itoa(sum))
+	}
+	return strings.Join(said, ", ")
 }

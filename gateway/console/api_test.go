@@ -47,7 +47,7 @@ func TestAnswersAreTheContract(t *testing.T) {
 		if err := json.Indent(&indented, d.ask(c.r).Body(), "", "  "); err != nil {
 			t.Fatalf("%s: %v", c.golden, err)
 		}
-		golden(t, c.golden, append(indented.Bytes(), '\n'))
+		golden(t, c.golden, indented.Bytes())
 	}
 }
 

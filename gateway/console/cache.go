@@ -43,6 +43,7 @@ func (c *cache) current() (*Snapshot, []byte, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot encode the snapshot: %w", err)
 	}
+	encoded = append(encoded, '\n')
 	c.madeAt, c.last, c.encoded = now, snapshot, encoded
 	return snapshot, encoded, nil
 }

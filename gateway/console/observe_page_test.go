@@ -110,8 +110,8 @@ func TestAvailabilityIsNeverRoundedUp(t *testing.T) {
 	d.snapshot = observing()
 	page := string(body(t, d, "/"))
 	for _, want := range []string{
-		"<li><b>100 %</b> available over 1 min</li>", `<li class="warn"><b>99.95 %</b> available over 5 min</li>`,
-		"<li><b>100 %</b> available over 60 min</li>",
+		"<li><b>100 %</b> available over 1 min</li>", `<li class="warn"><b>99.95 %</b> over 5 min</li>`,
+		"<li><b>100 %</b> over 60 min</li>",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

@@ -95,5 +95,5 @@ func (p *problem) write(ctx *fasthttp.RequestCtx) {
 	}
 	ctx.SetStatusCode(p.Status)
 	ctx.SetContentType("application/problem+json")
-	ctx.SetBody(body)
+	ctx.SetBody(append(body, '\n'))
 }

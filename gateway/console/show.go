@@ -17,14 +17,14 @@ func text(ctx *fasthttp.RequestCtx, status int, body string) {
 	ctx.SetBodyString(body)
 }
 
-// answer writes v as JSON.
+// answer writes v as one line of JSON.
 func answer(ctx *fasthttp.RequestCtx, v any) error {
 	encoded, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("cannot encode the answer: %w", err)
 	}
 	ctx.SetContentType("application/json")
-	ctx.Response.SetBodyRaw(encoded)
+	ctx.Response.SetBodyRaw(append(encoded, '\n'))
 	return nil
 }
 

@@ -95,7 +95,7 @@ func TestSnapshotsNamesAreTheContract(t *testing.T) {
 	if err := json.Indent(&indented, body(t, d, "/api/v1/snapshot"), "", "  "); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "snapshot.json", append(indented.Bytes(), '\n'))
+	golden(t, "snapshot.json", indented.Bytes())
 }
 
 func TestAnEmptySnapshotHasEmptyLists(t *testing.T) {
