@@ -63,7 +63,9 @@ func (g *Gateway) everySecond(now time.Time, said *pulse) {
 	g.access.tick(now)
 	g.scheduler.Tidy()
 	g.available.tick()
-	said.queue(g.logs.Logger, now, g.scheduler.Stats(0))
+	st := g.scheduler.Stats(0)
+	said.queue(g.logs.Logger, now, st)
+	said.unheard(g.logs.Logger, st)
 	said.availability(g.logs.Logger, now, &g.available, g.breaches.Load())
 }
 

@@ -33,7 +33,7 @@ func TestObservedRequestsAreServedAndCountedAsTheyWouldHaveBeen(t *testing.T) {
 		}
 		s := w.snapshot()
 		o := s.Observed
-		if s.Mode != "observe" || o == nil || fmt.Sprint(o.Rules) != "[*]" || o.Passed != 3 || o.Refused != 2 || o.ByCode["rate_exceeded"] != 2 || o.Waited != 0 || len(o.Pools) != 2 {
+		if s.Mode != "observe" || o == nil || fmt.Sprint(o.Rules) != "[*]" || o.Passed != 3 || o.Refused != 2 || o.ByCode["rate_exceeded"] != 2 || o.Waited != 0 || o.RefusedWithinRate != 0 || len(o.Pools) != 2 {
 			t.Errorf("mode %s, observed %+v", s.Mode, o)
 		}
 		if f := w.flow("ann", "export", ""); !f.Observed || f.WouldRefuse != 2 || f.Refused != 0 || f.Admitted != 5 {
@@ -127,7 +127,7 @@ func TestWhileObservingNobodyWaitsButForASeat(t *testing.T) {
 			t.Errorf("%d went at once, %d waited; want 2 (the seats) and 3", waited[false], waited[true])
 		}
 		time.Sleep(200 * time.Millisecond)
-		if o := w.snapshot().Observed; o.ByCode["wait_too_long"] != 3 || o.Passed != 2 {
+		if o := w.snapshot().Observed; o.ByCode["wait_too_long"] != 3 || o.Passed != 2 || o.RefusedWithinRate != 3 {
 			t.Errorf("%+v", o)
 		}
 		w.idle()

@@ -62,6 +62,21 @@ func TestTheLogTellsOfAQueueThatStandsAndWhenItIsGone(t *testing.T) {
 	}
 }
 
+func TestTheLogTellsOfWouldBeDecisionsThatWereNotCounted(t *testing.T) {
+	core, said := observer.New(zap.InfoLevel)
+	log, p := zap.New(core), newPulse(time.Unix(1e9, 0))
+	for i, step := range []struct{ lost, told uint64 }{{0, 0}, {5, 5}, {5, 0}, {12, 7}} {
+		p.unheard(log, &scheduler.Stats{Unheard: step.lost})
+		lines := said.TakeAll()
+		if step.told == 0 && len(lines) == 0 {
+			continue
+		}
+		if len(lines) != 1 || lines[0].Message != "observed" || lines[0].ContextMap()["not_counted"] != step.told {
+			t.Errorf("step %d: %v, want %d", i, lines, step.told)
+		}
+	}
+}
+
 func TestTheLogTellsOfAvailabilityOnceAMinute(t *testing.T) {
 	core, said := observer.New(zap.InfoLevel)
 	log, t0 := zap.New(core), time.Unix(1e9, 0)
