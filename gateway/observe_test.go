@@ -172,3 +172,29 @@ func TestTheAddressLimitIsObservedToo(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatWouldHaveWaitedIsCountedAsThat(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, observing, slowly(time.Second))
+		answers := make(chan reply, 3)
+		for range 3 {
+			go func() { answers <- w.do("GET /v1/chat/x", "X-API-Key: ann") }()
+		}
+		for range 3 {
+			if a := <-answers; a.status != 200 {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		if o := w.snapshot().Observed; o.Passed != 2 || o.Waited != 1 || o.Refused != 0 {
+			t.Errorf("%+v", o)
+		}
+		if f := w.flow("ann", "chat", ""); f.WouldWait != 1 || f.WouldRefuse != 0 {
+			t.Errorf("%+v", f)
+		}
+		if n := w.metric(`tidegate_observed_total{caller="ann",semantic="chat",verdict="waited"}`); n != 1 {
+			t.Errorf("%v counted as waited, want 1", n)
+		}
+		w.idle()
+	})
+}
