@@ -86,7 +86,9 @@ func (x *exchange) writeRefusal(code Code) {
 			x.item.Quota = q
 		}
 		r.Limit, r.Remaining, r.HasLimit = q.Limit, q.Remaining, true
-		r.RetryAfter = max(r.RetryAfter, x.item.Back)
+		if code != CodeDraining { // how fast this gateway's queue moved says nothing of the next one's
+			r.RetryAfter = max(r.RetryAfter, x.item.Back)
+		}
 		if q.Reset > 0 {
 			// RateLimit says it in whole seconds, and Retry-After is never before that.
 			r.RetryAfter = max(r.RetryAfter, time.Duration(wholeSeconds(q.Reset))*time.Second)

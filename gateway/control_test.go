@@ -310,6 +310,10 @@ func TestWhatCannotBeWrittenIsSaid(t *testing.T) {
 	if len(d.log.lines("config")) == 0 {
 		t.Error("the log does not say that the version is not kept")
 	}
+	versions := d.control().Versions()
+	if len(versions) != 2 || versions[0].Number != 2 || versions[0].Source != "api" || versions[0].Actor != ops.Actor || !strings.Contains(versions[0].Diff, "+seats = 3") {
+		t.Errorf("the one in force, and before it the one that is kept: %+v", versions)
+	}
 
 	if err := os.RemoveAll(filepath.Dir(d.path)); err != nil {
 		t.Fatal(err)

@@ -58,14 +58,14 @@ func (g *Gateway) detect(ctx context.Context) {
 	}
 }
 
-// everySecond is what has to be done now and then, beside the requests' way.
+// everySecond is what has to be done now and then, beside the requests' way, and waits for nothing.
 func (g *Gateway) everySecond(now time.Time, said *pulse) {
 	g.access.tick(now)
 	g.scheduler.Tidy()
 	g.available.tick()
-	g.endOverrides(now)
-	g.windows.tick(g, now)
-	said.queue(g.logs.Logger, now, g.scheduler.Stats(0), g.whoseQueue)
+	st := g.scheduler.Stats(0)
+	said.queue(g.logs.Logger, now, st, g.whoseQueue)
+	said.unheard(g.logs.Logger, st)
 	said.availability(g.logs.Logger, now, &g.available, g.breaches.Load())
 }
 

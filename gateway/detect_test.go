@@ -139,6 +139,9 @@ func TestABurstIsSaidAndAlsoItsEnd(t *testing.T) {
 		if f := w.flow("ann", "chat", ""); f.State != console.StateSurge || f.SurgeSince == nil || !f.SurgeSince.Equal(s.Surges[0].Start) {
 			t.Errorf("during: %+v", f)
 		}
+		if p := w.flowList(console.FlowsQuery{State: console.StateSurge, Limit: 10}); p.Total != 1 || p.Flows[0].Caller != "ann" || p.Flows[0].Semantic != "chat" {
+			t.Errorf("the list of flows that surge: %+v", p)
+		}
 		for _, other := range []console.FlowView{w.flow("ann", "export", ""), w.flow("bob", "chat", "")} {
 			if other.State != console.StateCalm || other.SurgeSince != nil {
 				t.Errorf("another flow: %+v", other)

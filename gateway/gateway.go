@@ -171,6 +171,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	beside, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { g.detect(beside) })
+	running.Go(func() { g.tend(beside) })
 	if g.options.Path != "" {
 		running.Go(func() { g.watch(beside) })
 	}

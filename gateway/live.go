@@ -32,6 +32,7 @@ type live struct {
 	text      []byte            // of the config file
 	overrides []config.Override // above it, in the order in which they were made
 	aside     []config.Aside    // those of them that do not fit the file
+	origin    change            // that brought it into force; for who and why
 	version   int
 	loadedAt  time.Time
 }

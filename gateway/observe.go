@@ -16,6 +16,7 @@ import (
 type observed struct {
 	mu                            sync.Mutex
 	passed, waited, refused, gone uint64
+	breaches                      uint64 // refusals that would have broken the promise
 	byCode                        map[string]uint64
 	notices                       gate
 }
@@ -46,6 +47,12 @@ func (o *observed) count(verdict string) {
 	}
 }
 
+func (o *observed) breach() {
+	o.mu.Lock()
+	o.breaches++
+	o.mu.Unlock()
+}
+
 // judge takes what the scheduler would have decided since it was last asked.
 func (g *Gateway) judge(now time.Time) {
 	for _, j := range g.scheduler.Judged() {
@@ -60,6 +67,9 @@ func (g *Gateway) judge(now time.Time) {
 			code := codeOf(j.Verdict)
 			d.wouldRefuse.Add(1)
 			g.wouldBe(d.series, code.String())
+			if j.Breach {
+				g.observed.breach()
+			}
 			g.wouldRefuse(&j, d, code, now)
 		case j.Waited:
 			d.wouldWait.Add(1)
@@ -116,7 +126,7 @@ func (g *Gateway) observedView(st *scheduler.Stats) *console.ObservedView {
 	rules := g.live.Load().policy.Observing()
 	o := &g.observed
 	o.mu.Lock()
-	v := &console.ObservedView{Rules: rules, Passed: o.passed, Waited: o.waited, Refused: o.refused, Gone: o.gone, ByCode: maps.Clone(o.byCode)}
+	v := &console.ObservedView{Rules: rules, Passed: o.passed, Waited: o.waited, Refused: o.refused, Gone: o.gone, RefusedWithinRate: o.breaches, ByCode: maps.Clone(o.byCode)}
 	o.mu.Unlock()
 	if len(rules) == 0 && v.Passed+v.Waited+v.Refused+v.Gone == 0 {
 		return nil

@@ -33,7 +33,7 @@ func TestObservedRequestsAreServedAndCountedAsTheyWouldHaveBeen(t *testing.T) {
 		}
 		s := w.snapshot()
 		o := s.Observed
-		if s.Mode != "observe" || o == nil || fmt.Sprint(o.Rules) != "[*]" || o.Passed != 3 || o.Refused != 2 || o.ByCode["rate_exceeded"] != 2 || o.Waited != 0 || len(o.Pools) != 2 {
+		if s.Mode != "observe" || o == nil || fmt.Sprint(o.Rules) != "[*]" || o.Passed != 3 || o.Refused != 2 || o.ByCode["rate_exceeded"] != 2 || o.Waited != 0 || o.RefusedWithinRate != 0 || len(o.Pools) != 2 {
 			t.Errorf("mode %s, observed %+v", s.Mode, o)
 		}
 		if f := w.flow("ann", "export", ""); !f.Observed || f.WouldRefuse != 2 || f.Refused != 0 || f.Admitted != 5 {
@@ -127,7 +127,7 @@ func TestWhileObservingNobodyWaitsButForASeat(t *testing.T) {
 			t.Errorf("%d went at once, %d waited; want 2 (the seats) and 3", waited[false], waited[true])
 		}
 		time.Sleep(200 * time.Millisecond)
-		if o := w.snapshot().Observed; o.ByCode["wait_too_long"] != 3 || o.Passed != 2 {
+		if o := w.snapshot().Observed; o.ByCode["wait_too_long"] != 3 || o.Passed != 2 || o.RefusedWithinRate != 3 {
 			t.Errorf("%+v", o)
 		}
 		// They were told before anything of the flow had been answered.
@@ -176,5 +176,31 @@ func TestTheAddressLimitIsObservedToo(t *testing.T) {
 		if o := w.snapshot().Observed; o.ByCode["address_limited"] != 3 {
 			t.Errorf("%+v", o)
 		}
+	})
+}
+
+func TestWhatWouldHaveWaitedIsCountedAsThat(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, observing, slowly(time.Second))
+		answers := make(chan reply, 3)
+		for range 3 {
+			go func() { answers <- w.do("GET /v1/chat/x", "X-API-Key: ann") }()
+		}
+		for range 3 {
+			if a := <-answers; a.status != 200 {
+				t.Errorf("%d %s", a.status, a.body)
+			}
+		}
+		time.Sleep(200 * time.Millisecond)
+		if o := w.snapshot().Observed; o.Passed != 2 || o.Waited != 1 || o.Refused != 0 {
+			t.Errorf("%+v", o)
+		}
+		if f := w.flow("ann", "chat", ""); f.WouldWait != 1 || f.WouldRefuse != 0 {
+			t.Errorf("%+v", f)
+		}
+		if n := w.metric(`tidegate_observed_total{caller="ann",semantic="chat",verdict="waited"}`); n != 1 {
+			t.Errorf("%v counted as waited, want 1", n)
+		}
+		w.idle()
 	})
 }

@@ -15,6 +15,7 @@ type pulse struct {
 	began  time.Time
 	avail  time.Time // said last
 	queues map[queueName]*queueSaid
+	lost   uint64 // would-be decisions, as far as told
 }
 
 type queueName struct{ pool, level string }
@@ -69,6 +70,15 @@ func (p *pulse) queue(log *zap.Logger, now time.Time, st *scheduler.Stats, whose
 		if !seen[name] {
 			delete(p.queues, name)
 		}
+	}
+}
+
+// unheard tells when would-be decisions were lost: what is counted of them is then too little. It is called
+// about once a second.
+func (p *pulse) unheard(log *zap.Logger, st *scheduler.Stats) {
+	if more := st.Unheard - p.lost; more > 0 {
+		p.lost = st.Unheard
+		log.Warn("observed", zap.Uint64("not_counted", more), zap.String("remedy", "would-be decisions came faster than they could be counted; the machine has too much to do"))
 	}
 }
 

@@ -65,13 +65,28 @@ func TestTheLogTellsOfAQueueThatStandsAndWhenItIsGone(t *testing.T) {
 
 func TestTheLogNamesTheThreeWhoHaveMostWaiting(t *testing.T) {
 	for want, counts := range map[string]map[string]int{
-		"":                          {},
-		"heron 2":                   {"heron": 2},
-		"acme 3, bluebird 3":        {"bluebird": 3, "acme": 3},
+		"":                             {},
+		"heron 2":                      {"heron": 2},
+		"acme 3, bluebird 3":           {"bluebird": 3, "acme": 3},
 		"d 9, c 8, b 7, 2 more with 5": {"a": 4, "b": 7, "c": 8, "d": 9, "e": 1},
 	} {
 		if got := foremost(counts); got != want {
 			t.Errorf("%v: %q, want %q", counts, got, want)
+		}
+	}
+}
+
+func TestTheLogTellsOfWouldBeDecisionsThatWereNotCounted(t *testing.T) {
+	core, said := observer.New(zap.InfoLevel)
+	log, p := zap.New(core), newPulse(time.Unix(1e9, 0))
+	for i, step := range []struct{ lost, told uint64 }{{0, 0}, {5, 5}, {5, 0}, {12, 7}} {
+		p.unheard(log, &scheduler.Stats{Unheard: step.lost})
+		lines := said.TakeAll()
+		if step.told == 0 && len(lines) == 0 {
+			continue
+		}
+		if len(lines) != 1 || lines[0].Message != "observed" || lines[0].ContextMap()["not_counted"] != step.told {
+			t.Errorf("step %d: %v, want %d", i, lines, step.told)
 		}
 	}
 }

@@ -68,6 +68,7 @@ func (g *Gateway) loadFirst(c *config.Config, f past) error {
 		return err
 	}
 	l.text, l.overrides, l.aside = g.options.Text, f.overrides, f.aside
+	l.origin = change{source: sourceStart, Change: console.Change{Actor: actorFile}}
 	g.commit(l)
 	if g.options.State != "" {
 		g.windows.path = windowsIn(g.options.State)
@@ -79,7 +80,7 @@ func (g *Gateway) loadFirst(c *config.Config, f past) error {
 	if f.known {
 		return nil
 	}
-	if err := g.keep(l, change{source: sourceStart, Change: console.Change{Actor: actorFile}}); err != nil {
+	if err := g.keep(l); err != nil {
 		g.logs.Error("config", zap.Error(err), zap.String("remedy", "the configuration is in force; make room in state.dir, or its history ends here"))
 	}
 	return nil

@@ -18,12 +18,13 @@ import (
 )
 
 // windows keeps what slow rates have paid in state.dir, so that a restart gives nobody a fresh hour. It
-// is written every few seconds and at the end: a crash forgets what the last seconds paid, and no more.
+// is written every few seconds and at the end: a crash forgets what the last seconds paid, and no more. It
+// belongs to one goroutine.
 type windows struct {
-	path  string // empty: nothing is kept
-	next  time.Time
-	empty bool // the file holds nothing, or there is none
-	gone  bool // the last attempt failed, and that was said
+	path   string // empty: nothing is kept
+	next   time.Time
+	empty  bool // the file holds nothing, or there is none
+	failed bool // the last attempt, and that was said
 }
 
 const (
@@ -69,10 +70,10 @@ func (w *windows) save(g *Gateway) {
 		return
 	}
 	err := w.write(g)
-	if err != nil && !w.gone {
+	if err != nil && !w.failed {
 		g.logs.Error("windows", zap.Error(err), zap.String("remedy", "make state.dir writable; until then a restart gives slow rates a fresh window"))
 	}
-	w.gone = err != nil
+	w.failed = err != nil
 }
 
 func (w *windows) write(g *Gateway) error {
@@ -111,6 +112,7 @@ type windowsFile struct {
 	path  string
 	lines int
 	err   error
+	whole bool // and under its name
 
 	file *os.File
 	zip  *gzip.Writer
@@ -149,12 +151,15 @@ func (f *windowsFile) commit() error {
 	if f.err == nil {
 		f.err = os.Rename(f.path+".new", f.path)
 	}
+	f.whole = f.err == nil
 	return f.err
 }
 
+// discard removes what was not committed: where the disk is full, it would keep it full.
 func (f *windowsFile) discard() {
-	if f.file != nil {
-		f.file.Close() // a second time, where it was committed
+	if f.file != nil && !f.whole {
+		f.file.Close()           // of no use any more
+		os.Remove(f.file.Name()) // if it stays, the next one replaces it
 	}
 }
 

@@ -103,3 +103,28 @@ func TestADamagedFileOfWindowsIsSaidAndPassedOver(t *testing.T) {
 		}
 	})
 }
+
+func TestWindowsThatCannotBeWrittenLeaveNothingBehind(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(windowsIn(dir), "in the way"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		w := newWorldIn(t, dir, changed(t, basic, `rate = "100/s"`, `rate = "100/10m"`), mirror)
+		w.do("GET /v1/chat/x", "X-API-Key: ann")
+		time.Sleep(3 * windowsEvery)
+		synctest.Wait()
+		said := 0
+		for _, line := range w.log.lines("windows") {
+			if strings.Contains(line, "cannot keep the windows") {
+				said++
+			}
+		}
+		if said != 1 {
+			t.Errorf("the failure is said %d times, want once", said)
+		}
+		if left, err := filepath.Glob(filepath.Join(dir, "*.new")); err != nil || len(left) > 0 {
+			t.Errorf("left over: %v %v", left, err)
+		}
+	})
+}

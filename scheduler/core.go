@@ -194,7 +194,7 @@ func (c *Core) mayGo(it *Item, l *line) bool {
 // moment in which none of it waits, so its queue may stand.
 func (c *Core) standing(it *Item) bool {
 	f := it.Flow
-	return !it.Paid && it.rule.OverRate != OverPace && f.drain.open && c.attended()-f.drain.since >= int64(it.rule.MaxWait) &&
+	return !it.Paid && it.rule.OverRate != OverPace && f.drain.open && c.ns-f.drain.opened >= int64(it.rule.MaxWait) &&
 		it.Estimate > it.rule.MaxWait/10
 }
 

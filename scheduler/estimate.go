@@ -9,10 +9,11 @@ import (
 // age with a half-life of drainHalf, plus one, over the time, weighted alike. A flow's is open while
 // something of it waits, a pool's while none of its seats is free.
 type drain struct {
-	open  bool
-	since int64 // attended time at which it was opened
-	last  int64 // attended time of count
-	count float64
+	open   bool
+	opened int64 // core time at which it was
+	since  int64 // attended time at which it was opened
+	last   int64 // attended time of count
+	count  float64
 }
 
 const (
@@ -21,8 +22,11 @@ const (
 	drainFew  = 10                     // dispatches of a pool that say little
 )
 
-func (d *drain) begin(ns int64) { *d = drain{open: true, since: ns, last: ns} }
-func (d *drain) end()           { d.open = false }
+func (d *drain) begin(ns, attended int64) {
+	*d = drain{open: true, opened: ns, since: attended, last: attended}
+}
+
+func (d *drain) end() { d.open = false }
 
 func (d *drain) dispatched(ns int64) {
 	d.count = d.count*fade(ns-d.last) + 1

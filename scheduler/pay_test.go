@@ -123,3 +123,53 @@ func TestACallerRateThatCameBackGetsNothingBackFromItsFirstTime(t *testing.T) {
 		t.Errorf("%d left when that one was given back, want 3", left)
 	}
 }
+
+func TestCallerRateGoesToTheOldestUnpaidItem(t *testing.T) {
+	h := byHand(t, onePool(10, 2))
+	r := rule(10, time.Second, "standard", time.Hour)
+	r.OverRate = OverPace
+	tm := terms(r)
+	tm.CallerRate = &pools.Limit{N: 2, Per: time.Second}
+	a := h.source("a", key(1, chat), tm, time.Millisecond)
+	b := h.source("b", key(1, export), tm, time.Millisecond)
+	h.sends(a, 0, 2) // takes what the caller may
+	h.sends(b, 10*time.Millisecond, 1)
+	h.sends(a, 20*time.Millisecond, 1)
+	h.sends(b, 30*time.Millisecond, 1)
+	h.run(2500 * time.Millisecond)
+	wantGrants(t, b, time.Second, 2*time.Second)
+	if len(a.grants) != 3 || a.grants[2] != time.Second {
+		// Both payments of t=0 leave the window at 1s: the two oldest are paid then.
+		t.Errorf("a dispatched at %v", a.grants)
+	}
+}
+
+func TestAFlowThatAlwaysHasWorkGetsItsRate(t *testing.T) {
+	for _, tc := range []struct {
+		n     int64
+		per   time.Duration
+		burst int64
+	}{{20, time.Minute, 0}, {5, time.Second, 0}, {200, time.Second, 0}, {1000, time.Second, 0}, {777, 7 * time.Second, 0}, {50, time.Second, 10}} {
+		h := byHand(t, onePool(500, 2))
+		r := rule(tc.n, tc.per, "batch", time.Hour)
+		r.OverRate, r.Limit.Burst = OverPace, tc.burst
+		src := h.source("a", key(1, export), terms(r), time.Microsecond)
+		span := 10 * tc.per
+		want := tc.n*10 + max(tc.burst, tc.n)
+		h.core.pools[0].setup.MaxWaiting = int(want) + 1000
+		h.core.pools[0].setup.MaxFlowShare = 1
+		h.sends(src, 0, int(want)+500)
+		h.run(span)
+		if got := float64(src.granted); got < .97*float64(tc.n*10) {
+			t.Errorf("%d/%v burst %d: %v paid in ten spans, want at least 97 %% of %d", tc.n, tc.per, tc.burst, got, tc.n*10)
+		}
+		// Of any span no more than N, or N + burst.
+		most := int(max(tc.n, tc.n+tc.burst))
+		g := src.grants
+		for i := most; i < len(g); i++ {
+			if g[i]-g[i-most] < tc.per {
+				t.Fatalf("%d/%v burst %d: %d paid within %v", tc.n, tc.per, tc.burst, most+1, g[i]-g[i-most])
+			}
+		}
+	}
+}

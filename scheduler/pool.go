@@ -156,7 +156,7 @@ func (c *Core) take(it *Item, l *line) {
 	if p.drain.open {
 		p.drain.dispatched(c.attended())
 	} else if p.inUse >= p.setup.Seats {
-		p.drain.begin(c.attended())
+		p.drain.begin(c.ns, c.attended())
 	}
 	c.seated(it)
 	l.place.level.dispatched++

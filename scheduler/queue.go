@@ -56,7 +56,7 @@ func (c *Core) queue(it *Item) {
 	p := f.place
 	it.state = waiting
 	if f.waiting == 0 {
-		f.drain.begin(c.attended())
+		f.drain.begin(c.ns, c.attended())
 		f.waitSlot = c.waitSlots.put(f)
 	}
 	if p.hold == nil {

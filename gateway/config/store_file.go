@@ -68,7 +68,6 @@ func decodeVersion(data []byte, number int) (v Version, err error) {
 	return v, nil
 }
 
-// readOverrides reads the overrides; there are none where there is no file.
 // KeptOverrides reads the overrides that a gateway keeps in its state directory, and changes nothing there. None
 // are no error, nor is a directory that is not there.
 func KeptOverrides(dir string) ([]Override, error) {
@@ -79,6 +78,7 @@ func KeptOverrides(dir string) ([]Override, error) {
 	return overrides, nil
 }
 
+// readOverrides reads the overrides; there are none where there is no file.
 func readOverrides(path string) ([]Override, error) {
 	data, err := readStored(path)
 	if errors.Is(err, fs.ErrNotExist) {

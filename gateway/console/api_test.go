@@ -98,7 +98,7 @@ func TestParametersReachTheirQuery(t *testing.T) {
 	d := newDesk("127.0.0.1:8081")
 	for _, path := range []string{
 		"/api/v1/explain?caller=acme&method=POST&host=api.example&path=%2Fv1%2Fchat%2Fa%26b&semantic=chat&tenant=t-1",
-		"/api/v1/flows?query=spi+der&state=surging&sort=rate&cursor=c1&limit=1000",
+		"/api/v1/flows?query=spi+der&state=surge&sort=rate&cursor=c1&limit=1000",
 		"/api/v1/refusals?caller=acme&request_id=7f3c-000091&code=wait_too_long&limit=1",
 		"/api/v1/queue?limit=10000",
 	} {
@@ -107,7 +107,7 @@ func TestParametersReachTheirQuery(t *testing.T) {
 	if want := (ExplainQuery{Caller: "acme", Method: "POST", Host: "api.example", Path: "/v1/chat/a&b", Semantic: "chat", Tenant: "t-1"}); d.explainQuery != want {
 		t.Errorf("explain %+v", d.explainQuery)
 	}
-	if want := (FlowsQuery{Query: "spi der", State: "surging", Sort: "rate", Cursor: "c1", Limit: 1000}); d.flowsQuery != want {
+	if want := (FlowsQuery{Query: "spi der", State: "surge", Sort: "rate", Cursor: "c1", Limit: 1000}); d.flowsQuery != want {
 		t.Errorf("flows %+v", d.flowsQuery)
 	}
 	if want := (RefusalsQuery{Caller: "acme", RequestID: "7f3c-000091", Code: "wait_too_long", Limit: 1}); d.refusalsQuery != want {
@@ -133,7 +133,7 @@ func TestWhatIsWrongWithAQueryIsSaid(t *testing.T) {
 		{"/api/v1/flows?Query=x", "400 bad_request", `"Query"`},
 		{"/api/v1/flows?=x", "400 bad_request", `""`},
 		{"/api/v1/flows?query=a&query=b", "400 bad_request", "twice"},
-		{"/api/v1/flows?state=angry", "400 bad_request", "learning, calm, surge, waiting, surging, refused, observed"},
+		{"/api/v1/flows?state=angry", "400 bad_request", "learning, calm, surge, waiting, refused, observed"},
 		{"/api/v1/flows?sort=size", "400 bad_request", "busiest, rate, occupancy"},
 		{"/api/v1/flows?limit=0", "400 bad_request", "1 to 1000"},
 		{"/api/v1/flows?limit=1001", "400 bad_request", "1 to 1000"},

@@ -87,7 +87,7 @@ type ExplainQuery struct {
 // FlowsQuery asks for flows.
 type FlowsQuery struct {
 	Query string // part of caller, semantic, route, tenant, pool or level; case does not matter
-	State string // one of the States, or "waiting", "surging", "refused", "observed"; empty: any
+	State string // one of the States, or "waiting", "refused", "observed"; empty: any
 	Sort  string // one of FlowSorts; empty: busiest
 	// Cursor is the Next of the page before; empty: the first page.
 	Cursor string
@@ -100,10 +100,10 @@ var FlowSorts = []string{"busiest", "rate", "occupancy", "waiting", "in_flight",
 // MaxPage is the largest page of a list, in entries.
 const MaxPage = 1000
 
-// FlowsPage is a part of a list of flows. A list is a picture of one moment, kept for as long as it is
-// paged through, some seconds at least.
+// FlowsPage is a part of a list of flows as they are now. Nothing is kept between two pages: a flow whose
+// place in the order has changed meanwhile may be on both or on neither. The order by caller never changes.
 type FlowsPage struct {
-	Time  time.Time  `json:"time"`  // of the picture
+	Time  time.Time  `json:"time"`  // of this page
 	Total int        `json:"total"` // flows that fit the query
 	Flows []FlowView `json:"flows"`
 	Next  string     `json:"next"` // cursor of the next page, empty on the last

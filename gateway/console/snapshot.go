@@ -32,14 +32,18 @@ type Snapshot struct {
 // ObservedView is what would have happened to the requests of rules that are observed, had they been
 // enforced. None of it did. Counts are since the process started.
 type ObservedView struct {
-	Rules   []string          `json:"rules"`   // the ids of the rules that observe; ["*"] while all do
-	Passed  uint64            `json:"passed"`  // would have had a seat at once
-	Waited  uint64            `json:"waited"`  // would have waited, and then had a seat
-	Refused uint64            `json:"refused"` // would have been refused
-	Gone    uint64            `json:"gone"`    // would have been waiting when their callers hung up
-	ByCode  map[string]uint64 `json:"by_code"` // of Refused
-	Pools   []PoolView        `json:"pools"`   // as they would be
-	Levels  []LevelView       `json:"levels"`  // as they would be
+	Rules   []string `json:"rules"`   // the ids of the rules that observe; ["*"] while all do
+	Passed  uint64   `json:"passed"`  // would have had a seat at once
+	Waited  uint64   `json:"waited"`  // would have waited, and then had a seat
+	Refused uint64   `json:"refused"` // would have been refused
+	Gone    uint64   `json:"gone"`    // would have been waiting when their callers hung up
+	// RefusedWithinRate counts those of Refused that their rate had paid on arrival: the promise would have been
+	// broken, so what is promised does not fit the seats.
+	RefusedWithinRate uint64 `json:"refused_within_rate"`
+
+	ByCode map[string]uint64 `json:"by_code"` // of Refused
+	Pools  []PoolView        `json:"pools"`   // as they would be
+	Levels []LevelView       `json:"levels"`  // as they would be
 }
 
 // Requests is how many were observed.
