@@ -65,9 +65,9 @@ func TestTheLogTellsOfAQueueThatStandsAndWhenItIsGone(t *testing.T) {
 
 func TestTheLogNamesTheThreeWhoHaveMostWaiting(t *testing.T) {
 	for want, counts := range map[string]map[string]int{
-		"":                          {},
-		"heron 2":                   {"heron": 2},
-		"acme 3, bluebird 3":        {"bluebird": 3, "acme": 3},
+		"":                             {},
+		"heron 2":                      {"heron": 2},
+		"acme 3, bluebird 3":           {"bluebird": 3, "acme": 3},
 		"d 9, c 8, b 7, 2 more with 5": {"a": 4, "b": 7, "c": 8, "d": 9, "e": 1},
 	} {
 		if got := foremost(counts); got != want {
