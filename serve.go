@@ -29,6 +29,11 @@ func serve(args []string, out io.Writer) error {
 	if err != nil {
 		return sayProblems(os.Stderr, err)
 	}
+	held, err := config.LockState(c.StateDir())
+	if err != nil {
+		return err
+	}
+	defer held.Close()
 	g, err := gateway.New(c, gateway.Options{
 		Path: *path, Text: text, State: c.StateDir(), Environ: os.Environ(), Version: programVersion(), MaxConnections: raiseFileLimit(c, os.Stderr),
 		Started: func(data, admin net.Addr) { greet(out, c, data, admin) },

@@ -14,7 +14,8 @@ import (
 const (
 	maxBody       = 64 << 10               // bytes of a write's body
 	maxConfigBody = config.MaxFile + 1<<20 // bytes of a config file in JSON, which escapes some of its bytes
-	maxBodies     = 32 << 20               // bytes of all bodies that are held at one time
+	maxBodies     = 32 << 20               // bytes of all configs that are held at one time
+	maxSmall      = 4 << 20                // bytes of all other bodies: to pause a caller must not wait for slow configs
 	bodyTimeout   = 30 * time.Second       // for a whole body, from when there is memory for it
 )
 
@@ -83,8 +84,12 @@ func (c *Console) readBody(ctx *fasthttp.RequestCtx, limit int) (body []byte, re
 	if declared < 0 {
 		claimed = 2 * limit // chunks: while what is there grows, it is held twice
 	}
-	c.bodies.take(claimed)
-	release = func() { c.bodies.give(claimed) }
+	memory := &c.bodies
+	if limit <= maxBody {
+		memory = &c.small
+	}
+	memory.take(claimed)
+	release = func() { memory.give(claimed) }
 	// The time in which the request had to come has gone on while there was no memory for it.
 	if err := ctx.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
 		return nil, release, bodyProblem(err)

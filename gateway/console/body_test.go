@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -144,6 +145,29 @@ func TestBodiesWaitForMemoryAndLoseNoTime(t *testing.T) {
 		}
 		if got, _ := late.answer(); got != "200" {
 			t.Errorf("late: %s", got)
+		}
+	})
+}
+
+// While configs come slowly, and more of them wait, an override is made at once.
+func TestSlowConfigsHoldUpNoSmallWrite(t *testing.T) {
+	overConnections(t, func(t *testing.T, d *desk, dial func() *line) {
+		put := requestHead("PUT", "/api/v1/config", asTOML, "If-Match: *", "Transfer-Encoding: chunked")
+		var slow []*line
+		for range 2 * maxBodies / config.MaxFile {
+			slow = append(slow, dial().send(put, "5\r\na ="))
+		}
+		synctest.Wait()
+		begun := time.Now()
+		body := `{"reason":"in time"}`
+		sent := requestHead("POST", "/api/v1/reload", "Content-Type: application/json", "Content-Length: "+strconv.Itoa(len(body))) + body
+		if got, _ := dial().send(sent).answer(); got != "200" || time.Since(begun) != 0 {
+			t.Errorf("%s after %v", got, time.Since(begun))
+		}
+		for _, l := range slow {
+			if got, _ := l.answer(); got != "408 body_slow" {
+				t.Errorf("slow: %s", got)
+			}
 		}
 	})
 }

@@ -63,7 +63,8 @@ type Options struct {
 type Console struct {
 	options Options
 	guard   guard
-	bodies  bodyMemory
+	bodies  bodyMemory // of configs
+	small   bodyMemory // of all else
 	cache   cache
 	page    *template.Template
 	server  *fasthttp.Server
@@ -82,6 +83,7 @@ func New(o Options) *Console {
 		options: o,
 		guard:   newGuard(o.Listen),
 		bodies:  bodyMemory{free: maxBodies},
+		small:   bodyMemory{free: maxSmall},
 		cache:   cache{source: o.Snapshot},
 		page:    dashboards.Page(pageFuncs),
 	}
