@@ -121,7 +121,7 @@ func (g *Gateway) loaded(done *console.Changed, l *live, c change) {
 		done.Notes = append(done.Notes, fmt.Sprintf("override %s is set aside: %s", a.Override.Name, a.Why))
 		g.logs.Warn("override", zap.String("name", a.Override.Name), zap.String("set_aside", a.Why))
 	}
-	g.logs.Info("config", zap.Int("version", done.Version), zap.String("hash", short(l.config.Hash)), zap.Bool("changed", done.Changed),
+	g.logs.Info("config", zap.Int("version", done.Version), zap.String("hash", short(l.config.Hash)), zap.Int("overrides", len(l.overrides)), zap.Bool("changed", done.Changed),
 		zap.String("actor", c.Actor), zap.String("from", c.From), zap.String("source", c.source), zap.String("reason", c.Reason), zap.Strings("restart_needed", done.RestartNeeded))
 	if done.Changed {
 		g.warnOverPromise()

@@ -162,7 +162,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		return fmt.Errorf("cannot listen at admin.listen = %q: %w", c.Admin.Listen, err)
 	}
 	defer admin.Close()
-	g.logs.Info("config", zap.Int("version", g.live.Load().version), zap.String("hash", short(g.live.Load().config.Hash)), zap.Bool("changed", true), zap.Strings("restart_needed", nil))
+	g.logs.Info("config", zap.Int("version", g.live.Load().version), zap.String("hash", short(g.live.Load().config.Hash)), zap.Int("overrides", len(g.live.Load().overrides)), zap.Bool("changed", true), zap.Strings("restart_needed", nil))
 	g.logs.Info("listening", zap.String("data", data.Addr().String()), zap.String("admin", admin.Addr().String()), zap.String("version", g.options.Version))
 	if g.options.Started != nil {
 		g.options.Started(data.Addr(), admin.Addr())
