@@ -211,7 +211,7 @@ func startWorld(t *testing.T, peer, state, text string, upstream fasthttp.Reques
 	}
 	c := configOf(t, text)
 	g, err := New(c, Options{
-		Version: "test", NoDate: true, State: state,
+		Text: []byte(hashed(text)), Version: "test", NoDate: true, State: state,
 		Log: jsonLog(w.log),
 		Listen: func(addr string) (net.Listener, error) {
 			if addr == c.Server.Listen {
