@@ -67,7 +67,7 @@ func (g *Gateway) applyLoaded(c change, loaded *config.Config, aside []config.As
 		if next, err = g.prepare(loaded, old.version+1); err != nil {
 			return nil, err
 		}
-		next.text, next.overrides, next.aside = c.text, c.overrides, aside
+		next.text, next.overrides, next.aside, next.by, next.source = c.text, c.overrides, aside, c.Change, c.source
 	}
 	if failure := g.write(c, old); failure != nil {
 		if next != nil {
@@ -79,7 +79,7 @@ func (g *Gateway) applyLoaded(c change, loaded *config.Config, aside []config.As
 	if !same {
 		g.commit(next)
 		done.Version = next.version
-		if err := g.keep(next, c); err != nil {
+		if err := g.keep(next); err != nil {
 			g.logs.Error("config", zap.Error(err), zap.String("remedy", "the configuration is in force; make room in state.dir, or its history ends here"))
 			done.Notes = append(done.Notes, err.Error())
 		}
@@ -129,14 +129,19 @@ func (g *Gateway) loaded(done *console.Changed, l *live, c change) {
 }
 
 // keep puts what has come into force among the versions.
-func (g *Gateway) keep(l *live, c change) error {
+func (g *Gateway) keep(l *live) error {
 	if g.store == nil {
 		return nil
 	}
-	return g.store.Keep(config.Version{
-		Number: l.version, Time: l.loadedAt, Actor: c.Actor, From: c.From, Source: c.source, Reason: c.Reason,
+	return g.store.Keep(l.asVersion())
+}
+
+// asVersion is what is kept of a configuration, but for the difference to the one before.
+func (l *live) asVersion() config.Version {
+	return config.Version{
+		Number: l.version, Time: l.loadedAt, Actor: l.by.Actor, From: l.by.From, Source: l.source, Reason: l.by.Reason,
 		Hash: l.config.Hash, Text: string(l.text), Overrides: l.overrides,
-	})
+	}
 }
 
 // sameOverrides says that two lists hold the same, whoever made them and when.
@@ -168,15 +173,22 @@ func unknownVersion(number int) error {
 	return &console.Failure{Code: console.CodeVersionUnknown, Detail: fmt.Sprintf("version %d is not kept: the last %d are", number, config.KeptVersions)}
 }
 
-// Versions are those of state.dir; the one in force alone where nothing is kept.
+// Versions are those of state.dir, and before them the one in force where it could not be kept there: a disk that
+// is full must not take the way back with it.
 func (c control) Versions() []config.Version {
 	l := c.g.live.Load()
-	if s := c.g.store; s != nil {
-		if kept := s.Versions(); len(kept) > 0 && kept[0].Number == l.version {
-			return kept
-		}
+	var kept []config.Version
+	if c.g.store != nil {
+		kept = c.g.store.Versions()
 	}
-	return []config.Version{{Number: l.version, Time: l.loadedAt, Source: sourceStart, Actor: actorSelf, Hash: l.config.Hash, Text: string(l.text), Overrides: l.overrides}}
+	if len(kept) > 0 && kept[0].Number >= l.version {
+		return kept
+	}
+	now := l.asVersion()
+	if len(kept) > 0 {
+		now.Diff = config.DiffText(kept[0].Text, now.Text, kept[0].Overrides, now.Overrides)
+	}
+	return append([]config.Version{now}, kept[:min(len(kept), config.KeptVersions-1)]...)
 }
 
 func (c control) Put(by console.Change, ifMatch string, text []byte) (*console.Changed, error) {

@@ -9,6 +9,7 @@ import (
 
 	"tidegate/detector"
 	"tidegate/gateway/config"
+	"tidegate/gateway/console"
 	"tidegate/gateway/policy"
 	"tidegate/gateway/upstream"
 )
@@ -34,6 +35,8 @@ type live struct {
 	aside     []config.Aside    // those of them that do not fit the file
 	version   int
 	loadedAt  time.Time
+	by        console.Change // who wanted it
+	source    string         // and how it came
 }
 
 // fit holds a configuration to what the process has room for.

@@ -53,10 +53,11 @@ func atStart(c *config.Config, o *Options, store *config.Store) (*config.Config,
 		}
 	}
 	if kept := store.Versions(); len(kept) > 0 {
+		f.version = kept[0].Number
 		f.known = kept[0].Hash == c.Hash && sameOverrides(kept[0].Overrides, f.overrides)
-		if f.version = kept[0].Number; !f.known {
-			f.version = store.Next()
-		}
+	}
+	if !f.known {
+		f.version = store.Next() // above those, too, that could not be read
 	}
 	return c, f, nil
 }
@@ -68,6 +69,7 @@ func (g *Gateway) loadFirst(c *config.Config, f past) error {
 		return err
 	}
 	l.text, l.overrides, l.aside = g.options.Text, f.overrides, f.aside
+	l.by, l.source = console.Change{Actor: actorFile}, sourceStart
 	g.commit(l)
 	if g.options.State != "" {
 		g.windows.path = windowsIn(g.options.State)
@@ -79,7 +81,7 @@ func (g *Gateway) loadFirst(c *config.Config, f past) error {
 	if f.known {
 		return nil
 	}
-	if err := g.keep(l, change{source: sourceStart, Change: console.Change{Actor: actorFile}}); err != nil {
+	if err := g.keep(l); err != nil {
 		g.logs.Error("config", zap.Error(err), zap.String("remedy", "the configuration is in force; make room in state.dir, or its history ends here"))
 	}
 	return nil
