@@ -202,7 +202,7 @@ func (c control) Put(by console.Change, ifMatch string, text []byte) (*console.C
 		return nil, err
 	}
 	// Nobody's edit is overwritten unseen: the file must be what is in force.
-	if onDisk, err := config.ReadFile(g.options.Path); err == nil && !bytes.Equal(onDisk, l.text) {
+	if onDisk, err := config.ReadAgain(g.options.Path); err == nil && !bytes.Equal(onDisk, l.text) {
 		return nil, &console.Failure{
 			Code: console.CodePrecondition, ETag: etag(l.config.Hash),
 			Detail: fmt.Sprintf("the file has been changed meanwhile and is not what is in force; reload it, or roll back to version %d, and make the change again", l.version),
@@ -235,7 +235,7 @@ func (c control) Reload(by console.Change) (*console.Changed, error) {
 	g := c.g
 	g.loading.Lock()
 	defer g.loading.Unlock()
-	text, err := config.ReadFile(g.options.Path)
+	text, err := config.ReadAgain(g.options.Path)
 	if err != nil {
 		g.rejected(err)
 		return nil, &console.Failure{Code: console.CodeConfigInvalid, Detail: err.Error()}

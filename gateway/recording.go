@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"go.uber.org/zap"
@@ -30,7 +31,7 @@ func (g *Gateway) prepareRecording(c *config.Config, old *live) (r recording, er
 			g.logs.Error("record", zap.Error(err), zap.String("remedy", "requests are served, and not recorded; make room in record.dir, or switch it off"))
 		},
 	}
-	if old != nil && old.recording.options.Dir == r.options.Dir {
+	if old != nil && sameDirectory(old.recording.options.Dir, r.options.Dir) {
 		r.recorder = old.recording.recorder
 		return r, nil
 	}
@@ -39,6 +40,16 @@ func (g *Gateway) prepareRecording(c *config.Config, old *live) (r recording, er
 	}
 	r.opened = true
 	return r, nil
+}
+
+// sameDirectory says whether two names mean one directory: it is taken already then, by ourselves.
+func sameDirectory(a, b string) bool {
+	if a == b {
+		return true
+	}
+	there, err1 := os.Stat(a)
+	here, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(there, here)
 }
 
 // drop lets go of what was opened for a configuration that did not come into force.

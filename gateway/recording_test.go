@@ -111,3 +111,23 @@ func TestADirectoryThatCannotTakeATraceIsAFaultOfTheConfig(t *testing.T) {
 		t.Error("it goes on")
 	}
 }
+
+func TestATraceGoesOnUnderAnotherNameOfItsDirectory(t *testing.T) {
+	dir := t.TempDir()
+	trace, link := filepath.Join(dir, "trace"), filepath.Join(dir, "link")
+	d := newDesk(t, basic)
+	to := func(name string) string { return fmt.Sprintf("[record]\ndir = %q\n", name) + basic }
+	d.put(to(trace))
+	if err := os.Symlink(trace, link); err != nil {
+		t.Fatal(err)
+	}
+	before := d.g.recorder.Load()
+	d.put(to(link))
+	if now := d.g.recorder.Load(); now == nil || now != before {
+		t.Error("another recorder records")
+	}
+	d.put(basic)
+	if d.g.recorder.Load() != nil {
+		t.Error("the trace has not ended")
+	}
+}

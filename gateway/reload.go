@@ -47,7 +47,7 @@ func (g *Gateway) take(text []byte, err error) {
 		source = sourceSignal
 	}
 	if g.options.Path != "" {
-		text, err = config.ReadFile(g.options.Path)
+		text, err = config.ReadAgain(g.options.Path)
 	}
 	if err == nil {
 		if source == sourceFile && g.options.Path != "" && bytes.Equal(text, l.text) && g.loadError.Load() == "" {

@@ -53,10 +53,11 @@ func atStart(c *config.Config, o *Options, store *config.Store) (*config.Config,
 		}
 	}
 	if kept := store.Versions(); len(kept) > 0 {
+		f.version = kept[0].Number
 		f.known = kept[0].Hash == c.Hash && sameOverrides(kept[0].Overrides, f.overrides)
-		if f.version = kept[0].Number; !f.known {
-			f.version = store.Next()
-		}
+	}
+	if !f.known {
+		f.version = store.Next() // above those, too, that could not be read
 	}
 	return c, f, nil
 }

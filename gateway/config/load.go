@@ -12,6 +12,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"syscall"
 
 	"github.com/go-viper/mapstructure/v2"
 	tomlparser "github.com/knadh/koanf/parsers/toml/v2"
@@ -33,12 +34,31 @@ func Load(path string, environ []string) (*Config, error) {
 	return LoadBytes(path, data, environ)
 }
 
-// ReadFile reads a configuration file of at most MaxFile bytes.
+// ReadFile reads a configuration file of at most MaxFile bytes. It may be a pipe, and is waited for.
 func ReadFile(path string) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the configuration: %w", err)
 	}
+	return readOpen(f)
+}
+
+// ReadAgain is ReadFile for a process that runs already. Only a regular file is read: whoever puts a pipe in
+// its place must not have everybody wait who wants a change.
+func ReadAgain(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe waits for its writer
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the configuration: %w", err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() && !info.IsDir() { // a directory says so itself
+		f.Close()
+		return nil, fmt.Errorf("cannot read the configuration: %s is no regular file", path)
+	}
+	return readOpen(f)
+}
+
+// readOpen reads an open file, and closes it.
+func readOpen(f *os.File) ([]byte, error) {
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
 	if err != nil {

@@ -39,17 +39,21 @@ func OpenStore(dir string) (s *Store, damaged []error, err error) {
 		return nil, nil, fmt.Errorf("cannot read the directory of the state: %w; %s", err, elsewhere)
 	}
 	s = &Store{dir: dir, replace: ReplaceFile}
-	var versions []Version
 	for _, e := range entries {
 		if isLeftover(e.Name()) {
 			_ = os.Remove(filepath.Join(dir, e.Name())) // it was never whole; if it stays, it does no harm
 			continue
 		}
-		number, ok := versionNumber(e.Name())
-		if !ok {
-			continue
+		if number, ok := versionNumber(e.Name()); ok {
+			s.numbers = append(s.numbers, number)
 		}
-		s.numbers = append(s.numbers, number)
+	}
+	slices.Sort(s.numbers)
+	var versions []Version
+	for _, number := range slices.Backward(s.numbers) {
+		if len(versions) == KeptVersions {
+			break // older ones are only waiting to be removed
+		}
 		v, err := readVersion(s.path(number), number)
 		if err != nil {
 			damaged = append(damaged, fmt.Errorf("%s is passed over: %w", s.path(number), err))
@@ -57,8 +61,6 @@ func OpenStore(dir string) (s *Store, damaged []error, err error) {
 		}
 		versions = append(versions, v)
 	}
-	slices.SortFunc(versions, func(a, b Version) int { return b.Number - a.Number })
-	versions = versions[:min(len(versions), KeptVersions)]
 	s.versions.Store(&versions)
 
 	overrides, err := readOverrides(filepath.Join(dir, overridesFile))

@@ -33,12 +33,15 @@ func (s *Store) path(number int) string {
 	return filepath.Join(s.dir, "version-"+strconv.Itoa(number)+".json")
 }
 
+// maxNumber is far above what any gateway comes to. A file with a larger number is none of ours: none could follow it.
+const maxNumber = 1 << 30
+
 // versionNumber reads the number from a file's name.
 func versionNumber(name string) (int, bool) {
 	text, ok1 := strings.CutPrefix(name, "version-")
 	text, ok2 := strings.CutSuffix(text, ".json")
 	n, err := strconv.Atoi(text)
-	return n, ok1 && ok2 && err == nil && n > 0 && strconv.Itoa(n) == text
+	return n, ok1 && ok2 && err == nil && n > 0 && n <= maxNumber && strconv.Itoa(n) == text
 }
 
 // isLeftover says that a file was being written when a crash came.

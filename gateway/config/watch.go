@@ -39,7 +39,7 @@ func NewWatcher(path, hash string) *Watcher {
 		path:   path,
 		hash:   hash,
 		reload: make(chan struct{}, 1),
-		read:   func() ([]byte, error) { return ReadFile(path) },
+		read:   func() ([]byte, error) { return ReadAgain(path) },
 		stat:   func() fileState { return stateOf(path) },
 	}
 }
