@@ -193,6 +193,11 @@ func (g *Gateway) Run(ctx context.Context) error {
 	stop()
 	running.Wait()
 	g.windows.save(g)
+	if g.store != nil {
+		if flush := g.store.Flush(); flush != nil {
+			g.logs.Error("state", zap.Error(flush))
+		}
+	}
 	if r := g.recorder.Load(); r != nil {
 		g.endRecording(r)
 	}

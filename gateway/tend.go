@@ -3,9 +3,11 @@ package gateway
 import (
 	"context"
 	"time"
+
+	"go.uber.org/zap"
 )
 
-// tend does, until ctx ends, what may have to wait for a disk: it ends overrides and writes the windows. It has
+// tend does, until ctx ends, what may have to wait for a disk: it ends overrides, writes the windows and flushes versions. It has
 // a goroutine of its own, since the detector and what is observed must be looked at however slow a disk is.
 func (g *Gateway) tend(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
@@ -17,6 +19,12 @@ func (g *Gateway) tend(ctx context.Context) {
 		case now := <-tick.C:
 			g.endOverrides(now)
 			g.windows.tick(g, now)
+			if g.store == nil {
+				continue
+			}
+			if err := g.store.Flush(); err != nil {
+				g.logs.Error("state", zap.Error(err))
+			}
 		}
 	}
 }

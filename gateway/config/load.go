@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"reflect"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -197,6 +198,10 @@ func (t treeProvider) ReadBytes() ([]byte, error) {
 // elementHook lays a list element over the defaults of its kind.
 func elementHook(from, to reflect.Value) (any, error) {
 	defaults, ok := elementDefaults[to.Type()]
+	if ok {
+		// Reading a large file takes milliseconds, and whoever waits for this processor goes first.
+		runtime.Gosched()
+	}
 	given, isMap := from.Interface().(map[string]any)
 	if !ok || !isMap {
 		return from.Interface(), nil

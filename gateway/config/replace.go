@@ -16,11 +16,17 @@ import (
 // moment and after any crash, finds the old content or the new. The new one has reached the disk when it
 // returns. What a crash leaves in the directory of a Store is removed when that is opened.
 func ReplaceFile(path string, data []byte, mode fs.FileMode) error {
-	return replaceAs(path, data, mode, nil)
+	return replaceAs(path, data, mode, nil, true)
+}
+
+// replaceSoon is ReplaceFile that does not wait for the disk: a killed process leaves the old content or the new, a
+// machine that loses power perhaps neither.
+func replaceSoon(path string, data []byte, mode fs.FileMode) error {
+	return replaceAs(path, data, mode, nil, false)
 }
 
 // replaceAs is ReplaceFile for a file that has the owner of another one, as far as we may give files away.
-func replaceAs(path string, data []byte, mode fs.FileMode, like fs.FileInfo) (err error) {
+func replaceAs(path string, data []byte, mode fs.FileMode, like fs.FileInfo, wait bool) (err error) {
 	dir, base := filepath.Split(path)
 	f, err := os.CreateTemp(filepath.Clean(dir), "."+base+".*"+unfinished)
 	if err != nil {
@@ -41,16 +47,28 @@ func replaceAs(path string, data []byte, mode fs.FileMode, like fs.FileInfo) (er
 	if _, err = f.Write(data); err != nil {
 		return err
 	}
-	if err = f.Sync(); err != nil {
-		return err
+	if wait {
+		if err = f.Sync(); err != nil {
+			return err
+		}
 	}
 	if err = f.Close(); err != nil {
 		return err
 	}
-	if err = os.Rename(f.Name(), path); err != nil {
+	if err = os.Rename(f.Name(), path); err != nil || !wait {
 		return err
 	}
 	return syncDir(dir)
+}
+
+// syncFile makes a file's content reach the disk.
+func syncFile(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
 }
 
 // unfinished ends the name of a file that is being written, until it is whole. The name begins with a dot
@@ -107,7 +125,7 @@ func WriteFile(path string, data []byte) error {
 		mode = like.Mode().Perm()
 	}
 	if err == nil {
-		err = replaceAs(target, data, mode, like)
+		err = replaceAs(target, data, mode, like, true)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w; %s", path, err, remedy(err, "change the file where it comes from, or let the gateway's user write it and its directory"))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -22,9 +23,10 @@ type Store struct {
 	versions  atomic.Pointer[[]Version] // newest first
 	overrides atomic.Pointer[[]Override]
 
-	writing sync.Mutex // one write after the other; readers need none
-	numbers []int      // of the files, damaged ones too
-	replace func(path string, data []byte, mode fs.FileMode) error
+	writing       sync.Mutex // one write after the other; readers need none
+	numbers       []int      // of the files, damaged ones too
+	unsynced      []string   // files of versions that may not have reached the disk
+	replace, soon func(path string, data []byte, mode fs.FileMode) error
 }
 
 // OpenStore reads what a directory holds, and makes it (0700) if there is none. Files that cannot be read
@@ -38,7 +40,7 @@ func OpenStore(dir string) (s *Store, damaged []error, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot read the directory of the state: %w; %s", err, elsewhere)
 	}
-	s = &Store{dir: dir, replace: ReplaceFile}
+	s = &Store{dir: dir, replace: ReplaceFile, soon: replaceSoon}
 	for _, e := range entries {
 		if isLeftover(e.Name()) {
 			_ = os.Remove(filepath.Join(dir, e.Name())) // it was never whole; if it stays, it does no harm
@@ -108,6 +110,7 @@ func (s *Store) highest() int {
 
 // Keep adds a version, whose number is above all before it, and drops the oldest past KeptVersions. It
 // fills in Diff, against the version before, and Hash if that is empty. When it fails, nothing has changed.
+// It does not wait for the disk: what it keeps outlives the process at once, and a loss of power after Flush.
 func (s *Store) Keep(v Version) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -129,9 +132,10 @@ func (s *Store) Keep(v Version) error {
 	if len(before) > 0 {
 		v.Diff = DiffText(before[0].Text, v.Text, before[0].Overrides, v.Overrides)
 	}
-	if err := s.write(s.path(v.Number), v); err != nil {
+	if err := writeAs(s.soon, s.path(v.Number), v); err != nil {
 		return fmt.Errorf("cannot keep version %d: %w", v.Number, err)
 	}
+	s.unsynced = append(s.unsynced, s.path(v.Number))
 	s.numbers = append(s.numbers, v.Number)
 	after := append([]Version{v}, before...)
 	after = after[:min(len(after), KeptVersions)]
@@ -158,19 +162,40 @@ func (s *Store) SetOverrides(list []Override) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	list = append([]Override{}, list...) // an empty list is [] on disk, not null
-	if err := s.write(filepath.Join(s.dir, overridesFile), overridesOnDisk{list}); err != nil {
+	if err := writeAs(s.replace, filepath.Join(s.dir, overridesFile), overridesOnDisk{list}); err != nil {
 		return fmt.Errorf("cannot keep the overrides: %w", err)
 	}
 	s.overrides.Store(&list)
 	return nil
 }
 
-func (s *Store) write(path string, content any) error {
+// Flush waits until the versions that are kept have reached the disk. It is meant to be called now and then: ten
+// changes a second that each waited would keep the disk, and all who share it, busy with little else.
+func (s *Store) Flush() error {
+	s.writing.Lock()
+	paths := s.unsynced
+	s.unsynced = nil
+	s.writing.Unlock()
+	if len(paths) == 0 {
+		return nil
+	}
+	for _, path := range paths {
+		if err := syncFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // dropped meanwhile
+			return fmt.Errorf("cannot flush the versions: %w; %s", err, remedy(err, elsewhere))
+		}
+	}
+	if err := syncDir(s.dir); err != nil {
+		return fmt.Errorf("cannot flush the versions: %w; %s", err, remedy(err, elsewhere))
+	}
+	return nil
+}
+
+func writeAs(replace func(string, []byte, fs.FileMode) error, path string, content any) error {
 	data, err := encode(content)
 	if err != nil {
 		return err
 	}
-	if err = s.replace(path, data, 0o600); err != nil {
+	if err = replace(path, data, 0o600); err != nil {
 		return fmt.Errorf("%w; %s", err, remedy(err, elsewhere))
 	}
 	return nil

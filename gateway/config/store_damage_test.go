@@ -138,7 +138,7 @@ func TestACrashAtAnyStepOfAWriteLeavesTheOldOrTheNew(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir)
 		keep(t, s, 1)
-		s.replace = tc.write
+		s.soon = tc.write
 		if err := s.Keep(version(2, "seats = 2\n")); !errors.Is(err, crash) {
 			t.Fatalf("%s: %v", tc.what, err)
 		}
@@ -148,7 +148,7 @@ func TestACrashAtAnyStepOfAWriteLeavesTheOldOrTheNew(t *testing.T) {
 		if got := numbers(open(t, dir)); got != tc.want {
 			t.Errorf("%s: versions %s, want %s", tc.what, got, tc.want)
 		}
-		s.replace = ReplaceFile
+		s.soon = replaceSoon
 		keep(t, s, 2)
 		if got := numbers(open(t, dir)); got != "2 1" {
 			t.Errorf("%s: and once more: %s", tc.what, got)

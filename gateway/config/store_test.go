@@ -186,6 +186,7 @@ func TestAStoreThatCannotWriteSaysWhatToDoAndChangesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.replace = func(string, []byte, fs.FileMode) error { return tc.err }
+		s.soon = s.replace
 		if err := s.Keep(version(2, "")); err == nil || !strings.HasPrefix(err.Error(), "cannot keep version 2: ") || !strings.HasSuffix(err.Error(), tc.want) {
 			t.Errorf("%v, want %s", err, tc.want)
 		}
@@ -283,5 +284,27 @@ func BenchmarkKeep(b *testing.B) {
 		if err := s.Keep(version(n, fmt.Sprintf("# %d\n%s", n, text))); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestVersionsAreFlushedOnceAndAll(t *testing.T) {
+	s := open(t, t.TempDir())
+	keep(t, s, 1)
+	keep(t, s, 2)
+	if len(s.unsynced) != 2 {
+		t.Fatalf("%v wait to be flushed", s.unsynced)
+	}
+	if err := os.Remove(s.path(1)); err != nil { // as if it had been dropped
+		t.Fatal(err)
+	}
+	if err := s.Flush(); err != nil || len(s.unsynced) != 0 {
+		t.Errorf("%v, %v wait", err, s.unsynced)
+	}
+	keep(t, s, 3)
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Flush(); err == nil || !strings.Contains(err.Error(), "cannot flush the versions") {
+		t.Errorf("%v", err)
 	}
 }
