@@ -256,7 +256,7 @@ func FuzzRequestLine(f *testing.F) {
 	}
 	methodForm := regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 	hostForm := regexp.MustCompile(`^[-._~%!$&'()*+;=:\[\]0-9A-Za-z]+$`)
-	usualHost := regexp.MustCompile(`^([-._~0-9A-Za-z]+|\[::[0-9a-f]*\])(:[0-9]*)?$`)
+	usualHost := regexp.MustCompile(`^([-._~0-9A-Za-z]+|\[::[0-9a-f]{0,4}\])(:[0-9]*)?$`)
 	f.Fuzz(func(t *testing.T, method, host, target string) {
 		if strings.ContainsAny(method+host+target, "\r\n") || len(method)+len(host)+len(target) > 8<<10 {
 			return
