@@ -92,20 +92,16 @@ func sayProblems(w io.Writer, err error) error {
 
 // loadInForce is load with the overrides that the gateway keeps in its state directory.
 func loadInForce(path string) (*config.Config, error) {
-	text, err := config.ReadFile(path)
+	text, c, err := readConfig(path)
 	if err != nil {
-		return nil, sayProblems(os.Stderr, err)
-	}
-	c, err := config.LoadBytes(path, text, os.Environ())
-	if err != nil {
-		return nil, sayProblems(os.Stderr, err)
+		return nil, err
 	}
 	overrides, err := config.KeptOverrides(c.StateDir())
 	if err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	overrides = slices.DeleteFunc(overrides, func(o config.Override) bool { return o.Until != nil && !o.Until.After(now) })
+	overrides = slices.DeleteFunc(overrides, func(o config.Override) bool { return o.Ended(now) })
 	c, aside, err := config.LoadWith(path, text, os.Environ(), overrides)
 	if err != nil {
 		return nil, sayProblems(os.Stderr, err)

@@ -21,13 +21,9 @@ func serve(args []string, out io.Writer) error {
 	if err := parse(flags, args); err != nil {
 		return err
 	}
-	text, err := config.ReadFile(*path)
+	text, c, err := readConfig(*path)
 	if err != nil {
-		return sayProblems(os.Stderr, err)
-	}
-	c, err := config.LoadBytes(*path, text, os.Environ())
-	if err != nil {
-		return sayProblems(os.Stderr, err)
+		return err
 	}
 	held, err := config.LockState(c.StateDir())
 	if err != nil {
@@ -52,11 +48,19 @@ func serve(args []string, out io.Writer) error {
 
 // load reads the config file and says every problem on standard error.
 func load(path string) (*config.Config, error) {
-	c, err := config.Load(path, os.Environ())
-	if err != nil {
-		return nil, sayProblems(os.Stderr, err)
+	_, c, err := readConfig(path)
+	return c, err
+}
+
+// readConfig is load with the file's text.
+func readConfig(path string) (text []byte, c *config.Config, err error) {
+	if text, err = config.ReadFile(path); err == nil {
+		c, err = config.LoadBytes(path, text, os.Environ())
 	}
-	return c, nil
+	if err != nil {
+		return nil, nil, sayProblems(os.Stderr, err)
+	}
+	return text, c, nil
 }
 
 // greet says where the gateway is, and what to try, on a terminal or in a log.

@@ -294,7 +294,7 @@ func (c control) SetOverride(by console.Change, o config.Override) (*console.Cha
 	l := g.live.Load()
 	now := time.Now()
 	o.Actor, o.Reason, o.Made = by.Actor, by.Reason, now
-	if o.Until != nil && !o.Until.After(now) {
+	if o.Ended(now) {
 		return nil, &console.Failure{Code: console.CodeOverrideInvalid, Detail: fmt.Sprintf("until = %s is past already", o.Until.Format(time.RFC3339))}
 	}
 	if err := config.CheckOverride(l.config, o); err != nil {
@@ -319,7 +319,7 @@ func (c control) DropOverride(by console.Change, name string) (*console.Changed,
 // endOverrides takes back the overrides whose time is over. It is called about once a second; an end is
 // a moment of the calendar, so it is the wall clock that says when.
 func (g *Gateway) endOverrides(now time.Time) {
-	ended := func(o config.Override) bool { return o.Until != nil && !o.Until.After(now) }
+	ended := func(o config.Override) bool { return o.Ended(now) }
 	if !slices.ContainsFunc(g.live.Load().overrides, ended) {
 		return
 	}

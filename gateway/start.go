@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -41,11 +42,7 @@ func atStart(c *config.Config, o *Options, store *config.Store) (*config.Config,
 		return c, f, nil
 	}
 	now := time.Now()
-	for _, over := range store.Overrides() {
-		if over.Until == nil || over.Until.After(now) {
-			f.overrides = append(f.overrides, over)
-		}
-	}
+	f.overrides = slices.DeleteFunc(store.Overrides(), func(o config.Override) bool { return o.Ended(now) })
 	if len(f.overrides) > 0 {
 		var err error
 		if c, f.aside, err = config.LoadWith(o.Path, o.Text, o.Environ, f.overrides); err != nil {

@@ -13,6 +13,9 @@ type Override struct {
 	Until  *time.Time `json:"until"` // null: until it is taken back
 }
 
+// Ended says that its time is over: an end is a moment of the calendar.
+func (o Override) Ended(now time.Time) bool { return o.Until != nil && !o.Until.After(now) }
+
 // Aside is an override that does not fit a configuration and is not in force, and why.
 type Aside struct {
 	Override Override
