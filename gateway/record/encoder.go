@@ -27,7 +27,8 @@ type encoder struct {
 	flows    [1 << flowBits]flowPieces
 	tenants  [1 << tenantPlaceBits]tenantPiece
 	outcomes [8]outcomePiece
-	outcome  uint8 // the next of them to be replaced
+	outcome  uint8  // the next of them to be replaced
+	way      uint32 // which of a place of flows is replaced next
 }
 
 func newEncoder() *encoder { return &encoder{b: bitWriter{codes: traceCodes()}} }

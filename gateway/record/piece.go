@@ -17,8 +17,8 @@ type place struct {
 //	time [,caller,semantic,] size [,route,,cost,] seat [,outcome]      without a tenant
 //	time [,caller,semantic,] size [,route,][tenant,cost,] seat [,outcome]
 //
-// There is one at each place of a table. Where two share one, they replace each other and are written in full each
-// time: that costs some bytes and no more.
+// A place of the table has room for flowWays of them. Where more share it, they replace each other and are written in
+// full each time: that costs some bytes and no more.
 type flowPieces struct {
 	callerName, semantic, routeName string
 	cost                            int64
@@ -39,6 +39,7 @@ type outcomePiece struct {
 
 const (
 	flowBits        = 11
+	flowWays        = 4 // five of a hundred flows meet at one place in one table of a thousand
 	tenantPlaceBits = 10
 )
 
@@ -59,11 +60,20 @@ const spread = 0x9e3779b97f4a7c15
 // where a string is says enough for a hash. After a reload they are others, and are written anew.
 func (e *encoder) flowOf(r *row) *flowPieces {
 	h := addressOf(r.caller)*spread ^ bits.RotateLeft64(addressOf(r.semantic)*spread, 21) ^ addressOf(r.route)
-	f := &e.flows[h*spread>>(64-flowBits)]
-	if f.callerName != r.caller || f.semantic != r.semantic || f.routeName != r.route || f.cost != r.cost || f.tenants != (r.tenant != 0) {
-		*f = flowPieces{callerName: r.caller, semantic: r.semantic, routeName: r.route, cost: r.cost, tenants: r.tenant != 0}
+	ways := e.flows[h*spread>>(64-flowBits)&^(flowWays-1):][:flowWays]
+	for i := range ways {
+		if ways[i].of(r) {
+			return &ways[i]
+		}
 	}
+	f := &ways[e.way%flowWays]
+	e.way++
+	*f = flowPieces{callerName: r.caller, semantic: r.semantic, routeName: r.route, cost: r.cost, tenants: r.tenant != 0}
 	return f
+}
+
+func (f *flowPieces) of(r *row) bool {
+	return f.callerName == r.caller && f.semantic == r.semantic && f.routeName == r.route && f.cost == r.cost && f.tenants == (r.tenant != 0)
 }
 
 func addressOf(s string) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.StringData(s)))) }
