@@ -21,8 +21,9 @@ import (
 // that the scheduler is built on the meters of pools.
 var rooms = map[string][]string{
 	"":                 {"gateway", "gateway/config", "gateway/policy", "gateway/record", "gateway/replay"},
-	"gateway":          {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "scheduler", "detector", "pools"},
-	"gateway/replay":   {"gateway/config", "gateway/policy", "scheduler", "detector", "pools"},
+	"gateway":          {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "gateway/watch", "scheduler", "detector", "pools"},
+	"gateway/replay":   {"gateway/config", "gateway/policy", "gateway/record", "gateway/watch", "scheduler", "detector", "pools"},
+	"gateway/watch":    {"gateway/config", "detector"},
 	"gateway/console":  {"gateway/config", "dashboards"},
 	"gateway/policy":   {"gateway/config", "scheduler", "pools"},
 	"gateway/upstream": {"gateway/config", "gateway/octets"},

@@ -8,37 +8,31 @@ import (
 
 	"tidegate/detector"
 	"tidegate/gateway/console"
+	"tidegate/gateway/watch"
 )
 
 // detection steps the detector of every flow that has traffic, beside the requests' way, and tells
 // the scheduler, the log, the metrics and the read model what it found.
 
-// stepEvery is how often flows are looked at.
-const stepEvery = 100 * time.Millisecond
-
-// watched are the flows that the detector looks at.
+// watched are the flows that the detector looks at, and what it found of late.
 type watched struct {
-	mu   sync.Mutex
-	come []*flowData // since the last step
+	flows watch.Flows[*flowData]
 
-	flows  []*flowData // the detector's goroutine's own
+	mu     sync.Mutex
 	on     map[*flowData]int
-	surges []console.SurgeView // oldest first; guarded by mu
+	surges []console.SurgeView // oldest first
 }
 
-// count counts an arrival with its flow: one atomic add and one atomic load.
+// count counts an arrival with its flow.
 func (g *Gateway) count(d *flowData) {
-	d.offered.Add(1)
-	if !d.stepped.Load() && d.stepped.CompareAndSwap(false, true) {
-		g.watched.mu.Lock()
-		g.watched.come = append(g.watched.come, d)
-		g.watched.mu.Unlock()
+	if d.watch.Count() {
+		g.watched.flows.Come(d)
 	}
 }
 
 // detect runs until ctx ends.
 func (g *Gateway) detect(ctx context.Context) {
-	tick := time.NewTicker(stepEvery)
+	tick := time.NewTicker(watch.Every)
 	defer tick.Stop()
 	said := newPulse(time.Now())
 	for steps := 1; ; steps++ {
@@ -71,46 +65,12 @@ func (g *Gateway) everySecond(now time.Time, said *pulse) {
 
 // step looks at every flow with traffic once.
 func (g *Gateway) step(now time.Time) {
-	w := &g.watched
-	w.mu.Lock()
-	come := w.come
-	w.come = nil
-	w.mu.Unlock()
-	for _, d := range come {
-		if d.seen == 0 {
-			d.state = detector.NewFlow(now.Add(-stepEvery))
-		}
-		w.flows = append(w.flows, d)
-	}
-	live := g.live.Load()
-	kept := w.flows[:0]
-	for _, d := range w.flows {
-		offered := d.offered.Load()
-		arrivals := int64(offered - d.seen)
-		d.seen = offered
-		verdict := detector.None
-		if live.detector != nil {
-			verdict = d.state.Step(live.detector, now, arrivals)
-		} else if d.state.Surging() {
-			verdict, d.state = detector.SurgeEnded, detector.NewFlow(now)
-		}
-		g.say(d, verdict, now)
-		if arrivals == 0 && d.state.Quiet(now) {
-			d.stepped.Store(false)
-			// An arrival between the two loads finds the flow unwatched and brings it back itself.
-			if d.offered.Load() == offered || !d.stepped.CompareAndSwap(false, true) {
-				continue
-			}
-		}
-		kept = append(kept, d)
-	}
-	clear(w.flows[len(kept):])
-	w.flows = kept
+	g.watched.flows.Step(g.live.Load().detector, now, func(d *flowData, v detector.Verdict) { g.say(d, v, now) })
 }
 
 // say passes on what the detector found.
 func (g *Gateway) say(d *flowData, verdict detector.Verdict, now time.Time) {
-	state := &d.state
+	state := &d.watch.State
 	seen := &detection{state: state.State(), rate: state.Rate(), expected: state.Expected()}
 	if state.Surging() {
 		seen.since = state.Since().UnixNano()

@@ -9,6 +9,7 @@ import (
 
 	"tidegate/detector"
 	"tidegate/gateway/policy"
+	"tidegate/gateway/watch"
 	"tidegate/scheduler"
 )
 
@@ -20,20 +21,18 @@ type flowData struct {
 	flow                    *scheduler.Flow
 	series                  *flowSeries
 
-	offered  atomic.Uint64 // requests that arrived, whatever became of them
+	watch    watch.Flow // counts what arrives, whatever becomes of it
 	admitted atomic.Uint64
 	refused  atomic.Uint64
 	// Of what is observed: what would have waited, and been refused.
 	wouldWait, wouldRefuse atomic.Uint64
-	stepped                atomic.Bool // the detector looks at it
 	rule                   atomic.Pointer[ruleFields]
 
 	verdict atomic.Pointer[detection] // what the detector last said, for readers
-
-	// The detector's own.
-	seen  uint64 // offered at its last step
-	state detector.Flow
 }
+
+// Watch is the part of the flow that is watched.
+func (d *flowData) Watch() *watch.Flow { return &d.watch }
 
 // detection is the detector's view of a flow at one moment.
 type detection struct {
@@ -71,18 +70,12 @@ func (g *Gateway) dataOf(x *exchange) *flowData {
 
 // key is what the request is counted and queued by.
 func (x *exchange) key() scheduler.Key {
-	k := scheduler.Key{Caller: x.caller.Index, Semantic: x.semantic.Index, Route: scheduler.NoRoute}
-	if x.rule.NamesRoute {
-		k.Route = x.route.Index
-	}
-	switch {
-	case x.caller.Anonymous:
+	tenant := x.tenant
+	if x.caller.Anonymous {
 		x.scratch = addressKey(x.client).AppendTo(x.scratch[:0])
-		k.Tenant = text(x.scratch)
-	case x.caller.Plan.ByTenant:
-		k.Tenant = text(x.tenant)
+		tenant = x.scratch
 	}
-	return k
+	return x.caller.Key(x.route, x.semantic, x.rule, text(tenant))
 }
 
 // ruleFields are those of the rule in force.

@@ -11,6 +11,7 @@ import (
 	"tidegate/gateway/config"
 	"tidegate/gateway/policy"
 	"tidegate/gateway/upstream"
+	"tidegate/gateway/watch"
 )
 
 // live is everything of one configuration that a request needs, swapped by one pointer. It is
@@ -82,12 +83,7 @@ func (g *Gateway) prepare(c *config.Config, version int) (*live, error) {
 		max: int64(c.Server.MaxBodyBytes), buffer: int64(c.Server.BodyBuffer), timeout: c.Server.BodyTimeout.Duration,
 		minRate: int64(c.Server.MinBodyRate), memory: g.bodies,
 	}
-	if d := c.Detector; d.Enabled {
-		next.detector = &detector.Config{
-			Window: d.Window.Duration, Ratio: d.Ratio, Rise: d.Rise.Duration, MinRate: d.MinRate.PerSecond(),
-			Learn: d.Learn.Duration, Hold: d.Hold.Duration,
-		}
-	}
+	next.detector = watch.Config(&c.Detector)
 	return next, nil
 }
 

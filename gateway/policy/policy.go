@@ -195,6 +195,19 @@ func (p *Policy) Choose(c *Caller, r *Route, s *Semantic) *Rule {
 	return c.Plan.rows[r.position][s.position]
 }
 
+// Key is what a request of the caller is counted and queued by. The tenant is the one that the request names or, where
+// the caller is anonymous, its address; it counts only where it is to. It allocates nothing.
+func (c *Caller) Key(r *Route, s *Semantic, rule *Rule, tenant string) scheduler.Key {
+	k := scheduler.Key{Caller: c.Index, Semantic: s.Index, Route: scheduler.NoRoute}
+	if rule.NamesRoute {
+		k.Route = r.Index
+	}
+	if c.Anonymous || c.Plan.ByTenant {
+		k.Tenant = tenant
+	}
+	return k
+}
+
 // Terms is what the scheduler is told of a flow under the rule. It allocates nothing.
 func (c *Caller) Terms(rule *Rule) scheduler.Terms {
 	return scheduler.Terms{

@@ -1,0 +1,165 @@
+package watch
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"tidegate/detector"
+	"tidegate/gateway/config"
+)
+
+type flow struct{ watch Flow }
+
+func (f *flow) Watch() *Flow { return &f.watch }
+
+var (
+	t0       = time.Unix(1_700_000_000, 0)
+	settings = detector.Config{Window: time.Second, Ratio: 1.5, Rise: time.Minute, MinRate: 1, Learn: 30 * time.Minute, Hold: 10 * time.Second}
+)
+
+// walk is a set of flows and a clock that goes from step to step.
+type walk struct {
+	flows Flows[*flow]
+	now   time.Time
+	said  int // in the last step
+	last  detector.Verdict
+}
+
+func (w *walk) offer(f *flow, n int) {
+	for range n {
+		if f.watch.Count() {
+			w.flows.Come(f)
+		}
+	}
+}
+
+func (w *walk) step(c *detector.Config) {
+	w.now, w.said, w.last = w.now.Add(Every), 0, detector.None
+	w.flows.Step(c, w.now, func(_ *flow, v detector.Verdict) {
+		w.said++
+		if v != detector.None {
+			w.last = v
+		}
+	})
+}
+
+func TestAFlowIsSteppedWhileItHasTrafficAndNoLongerOnceItIsQuiet(t *testing.T) {
+	w, f := walk{now: t0}, &flow{}
+	w.offer(f, 3)
+	if w.flows.Len() != 0 {
+		t.Error("a flow that has come is among those that were stepped")
+	}
+	steps := 0
+	for w.step(&settings); w.flows.Len() > 0; w.step(&settings) {
+		if steps++; steps > 1000 {
+			t.Fatal("a flow that has gone silent is stepped for ever")
+		}
+	}
+	for range 10 {
+		if w.step(&settings); w.said != 0 {
+			t.Fatal("a quiet flow costs a step")
+		}
+	}
+	w.offer(f, 1)
+	if w.step(&settings); w.said != 1 {
+		t.Error("a flow that came back is not stepped")
+	}
+}
+
+func TestWhatIsKnownOfAFlowOutlivesItsSilence(t *testing.T) {
+	w, f := walk{now: t0}, &flow{}
+	for range 600 {
+		w.offer(f, 5)
+		w.step(&settings)
+	}
+	for range 6000 {
+		w.step(&settings)
+	}
+	w.offer(f, 5)
+	if w.step(&settings); f.watch.State.State() == detector.Learning {
+		t.Error("the flow is learned anew")
+	}
+}
+
+func TestASurgeIsFoundAndEndsWhenTheDetectorIsSwitchedOff(t *testing.T) {
+	w, f := walk{now: t0}, &flow{}
+	for range 1200 {
+		w.offer(f, 5)
+		w.step(&settings)
+	}
+	for i := 0; w.last != detector.SurgeBegan; i++ {
+		if i > 50 {
+			t.Fatal("ten times the rate is no surge after five seconds")
+		}
+		w.offer(f, 50)
+		w.step(&settings)
+	}
+	if w.step(nil); w.last != detector.SurgeEnded || f.watch.State.Surging() {
+		t.Errorf("switched off, the verdict is %v", w.last)
+	}
+	if w.step(nil); w.last != detector.None {
+		t.Errorf("and then %v", w.last)
+	}
+}
+
+// An arrival that meets the step in which its flow is found quiet must not be lost.
+func TestNoArrivalIsLostBetweenQuietAndBack(t *testing.T) {
+	const each = 20000
+	var flows Flows[*flow]
+	var stop atomic.Bool
+	fs := []*flow{{}, {}, {}}
+	var senders, stepper sync.WaitGroup
+	for _, f := range fs {
+		senders.Go(func() {
+			for range each {
+				if f.watch.Count() {
+					flows.Come(f)
+				}
+			}
+		})
+	}
+	now := t0
+	step := func() {
+		now = now.Add(10 * time.Second) // past a gap: the flow is quiet at once
+		flows.Step(&settings, now, func(*flow, detector.Verdict) {})
+	}
+	stepper.Go(func() {
+		for !stop.Load() {
+			step()
+		}
+	})
+	senders.Wait()
+	stop.Store(true)
+	stepper.Wait()
+	step()
+	step()
+	for i, f := range fs {
+		if f.watch.seen != each {
+			t.Errorf("flow %d: %d of %d arrivals were seen by the detector", i, f.watch.seen, each)
+		}
+	}
+}
+
+func TestCountingAllocatesNothing(t *testing.T) {
+	f := &flow{}
+	f.watch.Count()
+	if n := testing.AllocsPerRun(1000, func() { f.watch.Count() }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestWhatTheConfigurationSays(t *testing.T) {
+	d := config.Detector{
+		Enabled: true, Window: config.Duration{Duration: time.Second}, Ratio: 2, Rise: config.Duration{Duration: time.Minute},
+		MinRate: config.Rate{N: 30, Per: time.Minute}, Learn: config.Duration{Duration: time.Hour}, Hold: config.Duration{Duration: 5 * time.Second},
+	}
+	want := detector.Config{Window: time.Second, Ratio: 2, Rise: time.Minute, MinRate: 0.5, Learn: time.Hour, Hold: 5 * time.Second}
+	if c := Config(&d); c == nil || *c != want {
+		t.Errorf("got %+v, want %+v", c, want)
+	}
+	if d.Enabled = false; Config(&d) != nil {
+		t.Error("a detector that is off has settings")
+	}
+}
