@@ -1,0 +1,102 @@
+package detector
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// A season is kept as: its version, one bit for each slot that was seen, lowest first, and for each of these its level
+// (little-endian), its past, and how far apart the last weeks were if there are such; then a CRC-32 of all that.
+
+const (
+	seasonVersion = 1
+	seenBytes     = slots / 8
+	seasonHead    = 1 + seenBytes
+	seasonMost    = seasonHead + 4*slots + crc32.Size
+)
+
+var errSeason = errors.New("cannot read a season: it is damaged")
+
+// AppendBinary appends the season, 26 to 698 bytes, mostly 3 for each slot. The error is nil.
+func (s *Season) AppendBinary(b []byte) ([]byte, error) {
+	begin := len(b)
+	b = append(b, seasonVersion)
+	var seen [seenBytes]byte
+	for i, code := range s.level {
+		if code != 0 {
+			seen[i/8] |= 1 << (i % 8)
+		}
+	}
+	b = append(b, seen[:]...)
+	for i := range Slot(slots) {
+		if s.level[i] == 0 {
+			continue
+		}
+		b = binary.LittleEndian.AppendUint16(b, s.level[i])
+		b = append(b, s.weeks(i)|s.running(i)<<2)
+		if s.running(i) > 0 {
+			b = append(b, byte(s.apart[i]))
+		}
+	}
+	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[begin:])), nil
+}
+
+// MarshalBinary is AppendBinary to nothing.
+func (s *Season) MarshalBinary() ([]byte, error) {
+	return s.AppendBinary(make([]byte, 0, seasonHead+3*slots+crc32.Size))
+}
+
+// UnmarshalBinary takes what AppendBinary gave. What is damaged or of another version is refused, and s is as it was.
+func (s *Season) UnmarshalBinary(b []byte) error {
+	if len(b) < seasonHead+crc32.Size || len(b) > seasonMost {
+		return errSeason
+	}
+	if b[0] != seasonVersion {
+		return fmt.Errorf("cannot read a season: its version is %d, and this program's is %d", b[0], seasonVersion)
+	}
+	body, sum := b[:len(b)-crc32.Size], binary.LittleEndian.Uint32(b[len(b)-crc32.Size:])
+	if crc32.ChecksumIEEE(body) != sum {
+		return errSeason
+	}
+	var read Season
+	rest := body[seasonHead:]
+	for i := range Slot(slots) {
+		if body[1+i/8]>>(i%8)&1 == 0 {
+			continue
+		}
+		n, ok := read.take(i, rest)
+		if !ok {
+			return errSeason
+		}
+		rest = rest[n:]
+	}
+	if len(rest) > 0 {
+		return errSeason
+	}
+	*s = read
+	return nil
+}
+
+// take reads one slot and says of how many bytes.
+func (s *Season) take(slot Slot, b []byte) (n int, ok bool) {
+	if len(b) < 3 {
+		return 0, false
+	}
+	code, weeks, running := binary.LittleEndian.Uint16(b), b[2]&3, b[2]>>2
+	if code == 0 || weeks == 0 || weeks > knownWeeks || running >= mostApart {
+		return 0, false
+	}
+	n = 3
+	if running > 0 {
+		if len(b) < 4 || b[3] == 0 {
+			return 0, false
+		}
+		s.apart[slot] = int8(b[3])
+		n = 4
+	}
+	s.level[slot] = code
+	s.setPast(slot, weeks, running)
+	return n, true
+}
