@@ -30,7 +30,7 @@ func (s Slot) String() string {
 
 func (s Slot) weekend() bool { return s >= 5*hours }
 
-// Season is what one flow usually does in each hour of the week: 588 bytes, without pointers. The zero Season knows
+// Season is what one flow usually does in each hour of the week: 592 bytes, without pointers. The zero Season knows
 // nothing. Not safe for concurrent use.
 //
 // A slot's level is kept as y = log2(rate + 0.1/s), so that differences are ratios and a handful of arrivals in an hour
@@ -46,6 +46,7 @@ type Season struct {
 	level [slots]uint16 // y as a code; 0: never seen
 	apart [slots]int8   // of the weeks running that were far from the level, the nearest: signed, in apartUnits
 	past  [slots / 2]uint8
+	hours uint32 // learned
 }
 
 // The past of a slot, four bits: how many weeks agree, 0 to knownWeeks, and how many running were far from them.
@@ -99,6 +100,7 @@ func (s *Season) Learn(slot Slot, rate float64) {
 	if slot >= slots {
 		return
 	}
+	s.hours++
 	y := yOf(rate)
 	weeks := s.weeks(slot)
 	if weeks == 0 {
@@ -187,6 +189,9 @@ func (s *Season) Known() (n int) {
 	}
 	return n
 }
+
+// Hours is how many hours have been learned in all: as long as it is the same, so is the season.
+func (s *Season) Hours() uint32 { return s.hours }
 
 // Seen is how many of the 168 slots have been seen at least once.
 func (s *Season) Seen() (n int) {

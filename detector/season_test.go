@@ -195,7 +195,7 @@ func TestAGapIsNoSilence(t *testing.T) {
 		return office(week, slot)
 	})
 	down.weeks(12)
-	if seen.s != down.s {
+	if seen.s != down.s || seen.s.Hours() != 4*slots {
 		t.Error("eight weeks that nobody saw have changed the season")
 	}
 }

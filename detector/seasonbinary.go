@@ -7,22 +7,24 @@ import (
 	"hash/crc32"
 )
 
-// A season is kept as: its version, one bit for each slot that was seen, lowest first, and for each of these its level
-// (little-endian), its past, and how far apart the last weeks were if there are such; then a CRC-32 of all that.
+// A season is kept as: its version, how many hours it has learned, one bit for each slot that was seen, lowest first,
+// and for each of these its level, its past, and how far apart the last weeks were if there are such; then a CRC-32 of
+// all that. Numbers are little-endian.
 
 const (
 	seasonVersion = 1
 	seenBytes     = slots / 8
-	seasonHead    = 1 + seenBytes
+	seasonHead    = 1 + 4 + seenBytes
 	seasonMost    = seasonHead + 4*slots + crc32.Size
 )
 
 var errSeason = errors.New("cannot read a season: it is damaged")
 
-// AppendBinary appends the season, 26 to 698 bytes, mostly 3 for each slot. The error is nil.
+// AppendBinary appends the season, 30 to 702 bytes, mostly 3 for each slot. The error is nil.
 func (s *Season) AppendBinary(b []byte) ([]byte, error) {
 	begin := len(b)
 	b = append(b, seasonVersion)
+	b = binary.LittleEndian.AppendUint32(b, s.hours)
 	var seen [seenBytes]byte
 	for i, code := range s.level {
 		if code != 0 {
@@ -60,10 +62,10 @@ func (s *Season) UnmarshalBinary(b []byte) error {
 	if crc32.ChecksumIEEE(body) != sum {
 		return errSeason
 	}
-	var read Season
-	rest := body[seasonHead:]
+	read := Season{hours: binary.LittleEndian.Uint32(body[1:])}
+	seen, rest := body[5:], body[seasonHead:]
 	for i := range Slot(slots) {
-		if body[1+i/8]>>(i%8)&1 == 0 {
+		if seen[i/8]>>(i%8)&1 == 0 {
 			continue
 		}
 		n, ok := read.take(i, rest)
