@@ -1,6 +1,9 @@
 package detector
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 const (
 	cellSeconds = 0.1
@@ -17,7 +20,7 @@ var scaleSeconds = [scales]float64{0.2, 0.4, 0.8, 1.6, 3.2, 6.4}
 
 // cells is the recent past of a flow: arrivals by 100 ms, and their sums over the newest 2, 4, 8 .. 64 of them.
 type cells struct {
-	ring     [ringCells]uint32
+	ring     [ringCells]uint16
 	sums     [scales]uint32
 	window   uint32 // sum over the newest windowN
 	windowN  uint8
@@ -29,12 +32,15 @@ type cells struct {
 }
 
 // back is the cell that is n older than the newest, n below ringCells.
-func (r *cells) back(n int) uint32 { return r.ring[(int(r.newest)-n)&(ringCells-1)] }
+func (r *cells) back(n int) uint32 { return uint32(r.ring[(int(r.newest)-n)&(ringCells-1)]) }
 
 // validScales is how many scales lie within the valid cells.
 func (r *cells) validScales() int { return max(0, bits.Len8(r.valid)-1) }
 
-// push adds a cell and gives the one that falls out of the ring.
+// mostCounted is the most that a cell counts: 655,350 arrivals a second.
+const mostCounted = math.MaxUint16
+
+// push adds a cell, of at most mostCounted, and gives the one that falls out of the ring.
 func (r *cells) push(c uint32) (oldest uint32) {
 	for k := range r.sums {
 		r.sums[k] += c - r.back(scaleCells(k)-1)
@@ -43,8 +49,8 @@ func (r *cells) push(c uint32) (oldest uint32) {
 		r.window += c - r.back(int(r.windowN)-1)
 	}
 	r.newest = (r.newest + 1) & (ringCells - 1)
-	oldest = r.ring[r.newest]
-	r.ring[r.newest] = c
+	oldest = uint32(r.ring[r.newest])
+	r.ring[r.newest] = uint16(c)
 	r.ticks++
 	if c == 0 {
 		r.zeros++

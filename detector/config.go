@@ -9,6 +9,8 @@ type Config struct {
 	Rise        time.Duration // doubling in this time or more slowly is a tide; above 0
 	MinRate     float64       // arrivals a second: below it, observed over Window, a flow never surges
 	Learn, Hold time.Duration // a surge this long is the new normal; calm this long ends one
+	Season      bool          // the hours of the week that a flow has had say what may come
+	Odds        float64       // how much likelier than a blip a burst must be; 0: 40. More is later and with fewer false alarms
 }
 
 // State is where a flow stands.
@@ -18,7 +20,7 @@ type State uint8
 const (
 	Learning State = iota // seen for less than 5 s: not judged
 	Calm                  // as expected
-	Rising                // half of the evidence for a surge is there
+	Rising                // there is evidence, but not as much as a surge takes
 	Surge                 // burst, and still above what was expected
 	Cooling               // burst, and back to what was expected for less than Hold
 )

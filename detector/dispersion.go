@@ -17,11 +17,10 @@ type moments struct{ squares, events float32 } // of (a-b)^2, of a+b
 type dispersion struct {
 	known, held, fresh [scales]moments
 	phi                [scales]float32 // at least 1 and at least that of the next finer scale
-	variance           [scales]float64 // of a count, over what is expected of it: phi, and that the level is an estimate too
 }
 
 // learn takes the counts that ended with the newest cell.
-func (p *dispersion) learn(r *cells, seconds float64) {
+func (p *dispersion) learn(r *cells) {
 	for k := range scales {
 		n := uint32(scaleCells(k))
 		if r.ticks&(n-1) != 0 {
@@ -35,11 +34,11 @@ func (p *dispersion) learn(r *cells, seconds float64) {
 			p.fresh[k].events += float32(a) + float32(b)
 		}
 	}
-	p.turn(seconds) // each 64 cells, as the last scale ends
+	p.turn() // each 64 cells, as the last scale ends
 }
 
 // turn moves the differences on by one age.
-func (p *dispersion) turn(seconds float64) {
+func (p *dispersion) turn() {
 	for k := range scales {
 		known, old := &p.known[k], p.held[k]
 		p.held[k], p.fresh[k] = p.fresh[k], moments{}
@@ -49,13 +48,13 @@ func (p *dispersion) turn(seconds float64) {
 			known.events = known.events*keep + old.events
 		}
 	}
-	p.spread(seconds)
+	p.spread()
 }
 
 // settle makes all differences count at once: a flow that is not judged yet can excuse nothing.
-func (p *dispersion) settle(seconds float64) {
-	p.turn(seconds)
-	p.turn(seconds)
+func (p *dispersion) settle() {
+	p.turn()
+	p.turn()
 }
 
 // doubt cuts what the edges of a surge have brought to a quarter of all that is known: they are no usual noise. But
@@ -69,13 +68,17 @@ func (p *dispersion) doubt() {
 	}
 }
 
-// spread is called when what is known has changed; the level was learned in so many seconds.
-func (p *dispersion) spread(seconds float64) {
+// spread is called when what is known has changed.
+func (p *dispersion) spread() {
 	least := float32(1)
 	for k := range p.phi {
 		m := p.known[k]
 		least = max(least, min(mostDispersion, (m.squares+priorDispersion*priorEvents)/(m.events+priorEvents)))
 		p.phi[k] = least
-		p.variance[k] = float64(least) * (1 + scaleSeconds[k]/min(knownSeconds, max(cellSeconds, seconds)))
 	}
+}
+
+// variance is how many times larger than expected the variance of a scale's count is, the level being an estimate too.
+func (f *Flow) variance(k int) float64 {
+	return float64(f.dispersion.phi[k]) * (1 + scaleSeconds[k]/min(knownSeconds, max(cellSeconds, f.level.seconds)))
 }

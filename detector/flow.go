@@ -1,42 +1,48 @@
 package detector
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 const (
 	cell         = 100 * time.Millisecond
 	early        = cell / 10 // a step this near the end of a cell ends it
 	mostArrivals = 1 << 40   // in one step: so that sums fit
 	hotScales    = 4         // 0.2 to 1.6 s: by these a surge is seen to go on
+	boundsEvery  = 8         // cells
 )
 
-// Flow is what the detector knows of one flow: 768 bytes, without pointers but the time zone's. Make it with
-// NewFlow, use it by pointer from then on. Not safe for concurrent use.
+// Flow is what the detector knows of one flow, its season included: at most 1.5 KiB, without pointers but the time
+// zone's and its semantic's shape. Make it with NewFlow, use it by pointer from then on. Not safe for concurrent use.
 type Flow struct {
 	origin     time.Time // moments are kept as ns since it
 	end        int64     // of the newest whole cell
 	last       int64     // the last step
 	partial    int64     // arrivals since end
+	turn       int64     // when the calendar is looked at again
+	state      State
+	excursion  excursion
 	window     time.Duration
+	rise       time.Duration // that the growth of a tide is reckoned for
+	growth     growth
+	bounds     [scales]uint32 // below these counts there is no evidence worth weighing
+	stale      float64        // seconds in which nothing was learned and the level may have risen as a tide does
+	level      level
 	cells      cells
 	dispersion dispersion
-	level      level
-	tide       tide
-	lately     level   // of a surge, while it lasts: what is the new normal if it lasts for Learn
-	stale      float64 // seconds in which nothing was learned and the level may have risen as a tide does
-	began, hot int64   // a surge's begin; when it last showed
 	expected   float64
 	score      float64
 	peak       float64
-	state      State
+	began, hot int64 // a surge's begin; when it last showed
+	lately     level // of a surge, while it lasts: what is the new normal if it lasts for Learn
+	hour       hour
+	habits     habits
+	shape      *Shape
+	season     Season
 }
 
 // NewFlow is a flow of which nothing is known.
 func NewFlow(now time.Time) Flow {
 	f := Flow{origin: now}
-	f.dispersion.spread(0)
+	f.dispersion.spread()
 	return f
 }
 
@@ -57,6 +63,12 @@ func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 		f.end = at - int64(cell) // the first step is a cell, and the others fall in with it
 	}
 	whole := (at + int64(early) - f.end) / int64(cell)
+	if whole > ringCells && f.cells.zeros >= ringCells && f.partial == 0 {
+		f.silence(now, time.Duration(at-f.last))
+	}
+	if at >= f.turn {
+		f.look(c, now)
+	}
 	switch {
 	case whole == 0:
 		f.partial = min(f.partial+arrivals, mostArrivals)
@@ -98,13 +110,14 @@ func (f *Flow) spread(arrivals, whole int64) int64 {
 
 // push adds a whole cell, and learns the one that falls out of the ring if it is to be learned.
 func (f *Flow) push(arrivals int64) {
-	count := uint32(min(arrivals, math.MaxUint32/ringCells))
+	count := uint32(min(arrivals, mostCounted))
 	oldest := f.cells.push(count)
+	f.hour.count(count)
 	if f.cells.ticks&1 == 0 {
 		if f.cells.ticks&(ringCells-1) == 0 && f.Surging() {
 			f.dispersion.doubt()
 		}
-		f.dispersion.learn(&f.cells, f.level.seconds)
+		f.dispersion.learn(&f.cells)
 	}
 	if f.Surging() {
 		f.cells.valid = min(f.cells.valid+1, ringCells)
@@ -161,20 +174,25 @@ func (f *Flow) decide(c *Config) Verdict {
 			return None
 		}
 		f.state = Calm
-		f.dispersion.settle(f.level.seconds)
+		f.dispersion.settle()
 		return None
 	case Calm, Rising:
-		var since int
-		f.score, since = f.judge(c, scales, math.Inf(1))
+		score, since := f.judge(c)
+		f.score = score
+		if score == 0 && f.excursion.phase == none {
+			f.state = Calm
+			return None
+		}
+		f.watch(c, score, score > 0 && f.shows(c) > 0)
 		switch {
-		case f.score >= threshold && f.Rate() >= c.MinRate:
+		case score >= float64(f.habits.needed) && f.Rate() >= c.MinRate:
 			f.state = Surge
 			f.began, f.hot = f.end-int64(since)*int64(cell), f.end
 			f.peak = f.Rate()
 			f.lately = level{}
 			f.dispersion.doubt()
 			return SurgeBegan
-		case f.score > 0:
+		case score >= noted:
 			f.state = Rising
 		default:
 			f.state = Calm
@@ -189,7 +207,11 @@ func (f *Flow) decide(c *Config) Verdict {
 func (f *Flow) decideSurge(c *Config) Verdict {
 	rate := f.Rate()
 	f.peak = max(f.peak, rate)
-	f.score, _ = f.judge(c, hotScales, threshold/2)
+	f.score = f.shows(c)
+	if f.excursion.phase == unknown {
+		score, _ := f.weigh(c, 0)
+		f.watch(c, score, f.score > 0)
+	}
 	if f.score > 0 && rate >= 0.8*c.MinRate {
 		f.state, f.hot = Surge, f.end
 	} else {
@@ -219,6 +241,7 @@ func (f *Flow) calm(newest uint8) Verdict {
 // a surge, and the level is still the best guess, but may have risen as far as a tide can.
 func (f *Flow) gap(c *Config, at int64) Verdict {
 	f.stale += time.Duration(at - f.end).Seconds()
+	f.excursion.phase = none // nobody knows what became of it
 	f.end, f.last, f.partial = at, at, 0
 	f.cells.clear()
 	if f.Surging() && at-f.hot >= int64(c.Hold) {
@@ -233,6 +256,9 @@ func (f *Flow) shift(by int64) {
 	f.last += by
 	f.began += by
 	f.hot += by
+	f.turn += by
+	f.excursion.began += by
+	f.excursion.shown += by
 }
 
 func windowCells(window time.Duration) uint8 {

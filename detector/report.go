@@ -48,3 +48,34 @@ func (f *Flow) Quiet(now time.Time) bool {
 	}
 	return f.cells.zeros >= ringCells || int64(now.Sub(f.origin))-f.last > ringCells*int64(cell)
 }
+
+// Report is a flow's verdict with what it rests on.
+type Report struct {
+	Observed, Expected float64   // arrivals a second, over the window and before what a tide may add
+	Ratio              float64   // of the two; 0 when nothing is expected
+	Score, Needed      float64   // the evidence and what makes a surge now, in nats
+	Since              time.Time // begin of the surge; zero: there is none
+	Slot               Slot
+	Seasonal           bool // the season has a part in what is expected
+	Learning           bool // the flow has no season of its own for this hour yet
+}
+
+// Report is what the last step found.
+func (f *Flow) Report() Report {
+	r := Report{
+		Observed: f.Rate(), Expected: f.Expected(), Score: f.score, Needed: float64(f.habits.needed), Since: f.Since(),
+		Slot: f.hour.slot, Seasonal: f.hour.allowed > 0 && float64(f.hour.allowed) >= f.expected,
+	}
+	if r.Expected > 0 {
+		r.Ratio = r.Observed / r.Expected
+	}
+	_, known := f.season.At(r.Slot)
+	r.Learning = !known
+	return r
+}
+
+// Season is the flow's own. It may be replaced before the first step.
+func (f *Flow) Season() *Season { return &f.season }
+
+// Follow sets the shape of its semantic, which the flow goes by until its own week is known. It may be nil.
+func (f *Flow) Follow(p *Shape) { f.shape = p }

@@ -5,87 +5,105 @@ import (
 	"time"
 )
 
-// threshold is the score at which a flow has burst; see the package's text for what it means in false alarms.
-const threshold = 16
-
-// tide is what the fastest tide may add, for the Rise that it was reckoned for.
-type tide struct {
-	rise    time.Duration
-	perSec  float64         // ln 2/rise
-	short   float64         // growth over the lag of the short mean
-	reached [scales]float64 // growth from the level, 6.4 s ago, to the middle of a scale, times its seconds
+// growth is what the fastest tide may add.
+type growth struct {
+	perSecond float64 // ln 2/rise
+	lag       float64 // over the lag of the short mean, as a factor
+	ring      float64 // from the level, 6.4 s ago, until now, as a factor
+	cell      float64 // over half of the shortest scale, as a factor
 }
 
-func (t *tide) reckon(rise time.Duration) {
-	t.rise, t.perSec = rise, math.Ln2/rise.Seconds()
-	t.short = math.Exp(min(most, t.perSec*shortSeconds))
-	for k := range t.reached {
-		t.reached[k] = math.Exp(min(most, t.perSec*(ringSeconds-scaleSeconds[k]/2))) * scaleSeconds[k]
-	}
+func (g *growth) reckon(rise time.Duration) {
+	const most = 50 // as an exponent: beyond it there is no difference
+	g.perSecond = math.Ln2 / rise.Seconds()
+	g.lag = math.Exp(min(most, g.perSecond*shortSeconds))
+	g.ring = math.Exp(min(most, g.perSecond*ringSeconds))
+	g.cell = math.Exp(min(most/64, g.perSecond*cellSeconds))
 }
 
-const most = 50 // as an exponent: beyond it there is no difference
+// expectations is how many arrivals each scale may have: at the fastest tide from the recent level, and at least what the
+// long level and the season allow.
+type expectations [scales]float64
 
-// judge is the evidence, in nats, that the flow has burst within its newest cells, and since how many of them. It
-// looks at the finest scales, and goes no further once it has enough. Evidence below half of the threshold is given
-// as 0.
-func (f *Flow) judge(c *Config, finest int, enough float64) (score float64, since int) {
-	if f.tide.rise != c.Rise {
-		f.tide.reckon(c.Rise)
+func (f *Flow) expect(c *Config) (e expectations) {
+	if f.rise != c.Rise {
+		f.rise = c.Rise
+		f.growth.reckon(c.Rise)
 	}
-	recent, long := f.level.now(f.tide.short), f.level.long
-	if long < leastExpected {
-		long = leastExpected
-	}
+	recent, long := f.level.now(f.growth.lag), max(f.level.long, leastExpected)
 	if f.stale > 0 {
 		f.stale = min(f.stale, c.Rise.Seconds()) // at most twofold
-		stale := math.Exp(f.tide.perSec * f.stale)
+		stale := math.Exp(f.growth.perSecond * f.stale)
 		recent *= stale
 		long *= stale
 	}
-	f.expected = recent
-	if recent < long {
-		f.expected = long
+	least := max(long, float64(f.hour.allowed))
+	f.expected = max(recent, least)
+	// To the middle of a scale: each is twice as long as the one before, so the growth since then is squared.
+	since := f.growth.cell
+	for k := range e {
+		e[k] = max(recent*(f.growth.ring/since), least) * scaleSeconds[k]
+		since *= since
 	}
-	finest = min(finest, f.cells.validScales())
-	for k := range finest {
-		expected := f.expectedAt(k, recent, long)
-		over := float64(f.cells.sums[k]) - expected
-		// x^2/2 is above what weigh finds for any x, so that its logarithm is seldom needed. One comparison, mostly
-		// false.
-		if over*math.Abs(over) >= expected*f.dispersion.variance[k]*threshold {
-			return f.weigh(c.Ratio, k, finest, enough, recent, long)
+	return e
+}
+
+// bound reckons, for the next boundsEvery cells, the counts below which no scale can have evidence worth weighing. x^2/2
+// is above what weigh finds for any count that exceeds its expectation by x standard deviations.
+func (f *Flow) bound(c *Config) {
+	const margin = 0.7 // the level moves by a tenth until the next time at most
+	const worth = 2 * margin * noted
+	e := f.expect(c)
+	for k := range f.bounds {
+		f.bounds[k] = uint32(min(math.MaxUint32, e[k]+math.Sqrt(worth*e[k]*f.variance(k))))
+	}
+}
+
+// judge is the evidence, in nats, that the flow has burst within its newest cells, and since how many of them. Evidence
+// that is not worth noting is given as 0.
+func (f *Flow) judge(c *Config) (score float64, since int) {
+	if f.cells.ticks%boundsEvery == 0 || f.rise != c.Rise {
+		f.bound(c)
+	}
+	for k := range f.cells.validScales() {
+		if f.cells.sums[k] >= f.bounds[k] {
+			return f.weigh(c, k)
 		}
 	}
 	return 0, 0
 }
 
-// expectedAt is how many arrivals a scale may have at the fastest tide from the recent level, and at least from the
-// long one.
-func (f *Flow) expectedAt(k int, recent, long float64) float64 {
-	expected, least := recent*f.tide.reached[k], long*scaleSeconds[k]
-	if expected < least {
-		return least
-	}
-	return expected
-}
-
-// weigh is the best evidence of the scales from first on: the log-likelihood ratio of a rise by ratio or more
-// against none, over the flow's own variance. The fullest cell of each is taken to be as expected: what lasts shows
-// in the others too.
-func (f *Flow) weigh(ratio float64, first, end int, enough, recent, long float64) (score float64, since int) {
-	for k := first; k < end && score < enough; k++ {
-		n, expected := scaleCells(k), f.expectedAt(k, recent, long)
-		sum := float64(f.cells.sums[k])
-		if sum <= expected {
-			continue
-		}
-		sum += expected/float64(n) - float64(f.cells.largest(n))
-		rise := max(ratio, sum/expected)
-		s := (sum*math.Log(rise) - (rise-1)*expected) / f.dispersion.variance[k]
-		if s >= threshold/2 && s > score {
-			score, since = s, n
+// weigh is the best evidence of the scales from first on.
+func (f *Flow) weigh(c *Config, first int) (score float64, since int) {
+	e := f.expect(c)
+	for k := first; k < f.cells.validScales(); k++ {
+		if s := f.evidence(c.Ratio, k, e[k]); s > score {
+			score, since = s, scaleCells(k)
 		}
 	}
 	return score, since
+}
+
+// evidence is the log-likelihood ratio of a rise by ratio or more against none, over the flow's own variance. The
+// fullest cell is taken to be as expected: what lasts shows in the others too.
+func (f *Flow) evidence(ratio float64, k int, expected float64) float64 {
+	n, sum := scaleCells(k), float64(f.cells.sums[k])
+	if sum <= expected {
+		return 0
+	}
+	sum += expected/float64(n) - float64(f.cells.largest(n))
+	rise := max(ratio, sum/expected)
+	return max(0, (sum*math.Log(rise)-(rise-1)*expected)/f.variance(k))
+}
+
+// shows is evidence for what happens now, by the shortest of the lengths up to 1.6 s that has enough: half of what is
+// noted.
+func (f *Flow) shows(c *Config) float64 {
+	e := f.expect(c)
+	for k := range min(hotScales, f.cells.validScales()) {
+		if s := f.evidence(c.Ratio, k, e[k]); s >= noted/2 {
+			return s
+		}
+	}
+	return 0
 }

@@ -1,0 +1,92 @@
+package detector
+
+import "time"
+
+const (
+	ahead  = 5 * time.Minute // before an hour begins, what it usually brings may come
+	behind = 5 * time.Minute // and until so long after it
+	// A whole hour was seen if no more than this is missing of it.
+	hourMisses = 36 * time.Second
+)
+
+// hour is where a flow stands in its week.
+type hour struct {
+	arrivals float64 // since the hour began
+	seen     float32 // seconds of it
+	allowed  float32 // arrivals a second that the season allows now; 0: it says nothing
+	number   int32   // of the hour, since 1970; 0: none yet
+	slot     Slot
+}
+
+func (h *hour) count(cell uint32) {
+	h.arrivals += float64(cell)
+	h.seen += cellSeconds
+}
+
+// look looks at the calendar, once in each half minute of it.
+func (f *Flow) look(c *Config, now time.Time) {
+	at := int64(now.Sub(f.origin))
+	into := now.Unix() % 3600
+	f.turn = at + (binSeconds-into%binSeconds)*int64(time.Second) - int64(now.Nanosecond())
+	f.habits.enter(uint8(into / binSeconds))
+	f.need(c)
+	if number := int32(now.Unix() / 3600); number != f.hour.number {
+		f.endHour()
+		f.hour.number, f.hour.slot = number, SlotAt(now)
+	}
+	if !c.Season {
+		f.hour.allowed = 0
+		return
+	}
+	f.allow(f.hour.slot, SlotAt(now.Add(ahead)), SlotAt(now.Add(-behind)))
+}
+
+// endHour learns the hour if it was seen from its begin to its end.
+func (f *Flow) endHour() {
+	h := &f.hour
+	if h.number != 0 && h.seen >= 3600-float32(hourMisses.Seconds()) {
+		f.season.Learn(h.slot, h.arrivals/float64(h.seen))
+	}
+	h.arrivals, h.seen = 0, 0
+}
+
+// silence goes through the hours of a silence that was not stepped: nothing came, as everybody was there to see.
+func (f *Flow) silence(now time.Time, lasted time.Duration) {
+	h := &f.hour
+	number := int32(now.Unix() / 3600)
+	begin := now.Add(-lasted)
+	if h.number != 0 && number > h.number {
+		h.seen += float32(3600 - begin.Unix()%3600)
+		for f.endHour(); h.number < number-1; f.endHour() {
+			h.number++
+			h.slot = SlotAt(time.Unix(int64(h.number)*3600, 0).In(now.Location()))
+			if number-h.number <= slots { // of the last week
+				h.seen = 3600
+			}
+		}
+		h.number, h.slot = number, SlotAt(now)
+		begin = now.Add(-time.Duration(now.Unix()%3600) * time.Second)
+	}
+	h.seen += float32(now.Sub(begin).Seconds())
+}
+
+// allow reckons what the season allows around the begin of an hour: as many times the level of before as the one hour
+// usually has of the other. From then on the level stands by itself, scaled to today.
+func (f *Flow) allow(now, next, last Slot) {
+	from, to := last, now
+	if last == now {
+		from, to = now, next
+	}
+	if from == to || f.Surging() || f.state == Learning {
+		if from == to {
+			f.hour.allowed = 0
+		}
+		return
+	}
+	if f.hour.allowed > 0 {
+		return // reckoned from the level of before
+	}
+	if factor, known := Growth(&f.season, f.shape, from, to); known && factor > 1 {
+		f.hour.allowed = float32(f.level.long * factor)
+	}
+}

@@ -1,0 +1,109 @@
+package detector
+
+import (
+	"math"
+	"time"
+)
+
+// noted is the score from which on an excursion is noted, in nats: what it turned out to be decides how much evidence
+// the next one must bring.
+const noted = 8
+
+const (
+	bins       = 120 // of half a minute: the hour
+	binSeconds = 3600 / bins
+	unit       = 16 // one excursion, in what a bin counts by
+	remembered = 64 // hours that weigh in full; older ones fade
+	fading     = 8  // every so many hours a bin forgets an eighth
+
+	priorTail   = 1.3 // nats by which a blip is above noted, in the mean: assumed of a flow that is not known yet
+	priorBlips  = 2.  // and worth as much as so many blips
+	mostBlips   = 200
+	priorHours  = 6.   // the flow's own mean, in what one bin is known by
+	blipsABin   = 0.02 // an hour, assumed of a flow that is not known yet
+	onsetsABin  = 0.002
+	usualOdds   = 40.
+	mostNeeded  = 60. // nats
+	leastNeeded = 16. // where bursts do not use to begin
+	burstLasts  = 8 * time.Second
+)
+
+// habits are what a flow's excursions have been: in each half minute of the hour, how often something began there that
+// lasted (a burst), and how often something that passed by itself within seconds (a blip); and how high blips reach.
+// Machines call by the clock, so both come at their own minutes. What an excursion must bring is reckoned from it.
+type habits struct {
+	onsets, blips [bins]uint8 // in units
+	hours         float32     // watched, fading
+	tail, tails   float32     // sum of the heights of blips above noted, and how many
+	allOnsets     uint16      // sums over the bins
+	allBlips      uint16
+	turns         uint16 // of the clock's hour, as far as watched
+	bin           uint8
+	needed        float32 // the score that makes a surge now
+}
+
+// enter is called when another bin begins, and at the flow's first step.
+func (h *habits) enter(bin uint8) {
+	if bin < h.bin {
+		h.turns++
+	}
+	h.bin = bin
+	h.hours += binSeconds / 3600.
+	if h.hours > remembered {
+		h.hours = remembered
+	}
+	if h.turns%fading == 0 {
+		fade(&h.onsets[bin], &h.allOnsets)
+		fade(&h.blips[bin], &h.allBlips)
+	}
+}
+
+func fade(n *uint8, all *uint16) {
+	by := (*n + fading/2) / fading
+	*n -= by
+	*all -= uint16(by)
+}
+
+func add(n *uint8, all *uint16) {
+	by := min(unit, math.MaxUint8-*n)
+	*n += by
+	*all += uint16(by)
+}
+
+// blip notes an excursion that began in the bin and passed by itself.
+func (h *habits) blip(bin uint8, height float64) {
+	add(&h.blips[bin], &h.allBlips)
+	h.tail += float32(max(0, height-noted))
+	h.tails++
+	if h.tails > mostBlips {
+		h.tail *= mostBlips / h.tails
+		h.tails = mostBlips
+	}
+}
+
+// onset notes the begin of one that lasted.
+func (h *habits) onset(bin uint8) { add(&h.onsets[bin], &h.allOnsets) }
+
+// reckon finds the score from which on a burst is odds times likelier than a blip; the package's text derives it.
+func (h *habits) reckon(odds float64) {
+	if odds <= 0 {
+		odds = usualOdds
+	}
+	hours := float64(h.hours)
+	near := float64(h.onsets[(h.bin+1)%bins]) + float64(h.onsets[(h.bin+bins-1)%bins]) // the clocks of machines differ
+	onsets := rateOfBin(float64(h.onsets[h.bin])+near/2, h.allOnsets, hours, onsetsABin)
+	blips := rateOfBin(float64(h.blips[h.bin]), h.allBlips, hours, blipsABin)
+	tail := (priorTail*priorBlips + float64(h.tail)) / (priorBlips + float64(h.tails))
+	least := leastNeeded
+	if onsets > 4*onsetsABin {
+		least = noted
+	}
+	h.needed = float32(min(max(least, noted+tail*math.Log(odds*blips/onsets)), mostNeeded))
+}
+
+// rateOfBin is how many excursions an hour begin in a bin, as far as known: its own count, with the flow's mean bin for a
+// prior, which has a prior of its own.
+func rateOfBin(own float64, all uint16, hours, prior float64) float64 {
+	mean := (float64(all)/(unit*bins) + prior*priorHours) / (hours + priorHours)
+	return (own/unit + mean*priorHours) / (hours + priorHours)
+}
