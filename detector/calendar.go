@@ -14,7 +14,8 @@ type hour struct {
 	arrivals float64 // since the hour began
 	seen     float32 // seconds of it
 	allowed  float32 // arrivals a second that the season allows now; 0: it says nothing
-	number   int32   // of the hour, since 1970; 0: none yet
+	number   int32   // of the hour, since 1970
+	begun    bool    // there is one
 	slot     Slot
 }
 
@@ -28,11 +29,11 @@ func (f *Flow) look(c *Config, now time.Time) {
 	at := int64(now.Sub(f.origin))
 	into := now.Unix() % 3600
 	f.turn = at + (binSeconds-into%binSeconds)*int64(time.Second) - int64(now.Nanosecond())
-	f.habits.enter(uint8(into / binSeconds))
+	f.season.habits.enter(uint8(into / binSeconds))
 	f.need(c)
-	if number := int32(now.Unix() / 3600); number != f.hour.number {
+	if number := int32(now.Unix() / 3600); number != f.hour.number || !f.hour.begun {
 		f.endHour()
-		f.hour.number, f.hour.slot = number, SlotAt(now)
+		f.hour.number, f.hour.slot, f.hour.begun = number, SlotAt(now), true
 	}
 	if !c.Season {
 		f.hour.allowed = 0
@@ -44,7 +45,7 @@ func (f *Flow) look(c *Config, now time.Time) {
 // endHour learns the hour if it was seen from its begin to its end.
 func (f *Flow) endHour() {
 	h := &f.hour
-	if h.number != 0 && h.seen >= 3600-float32(hourMisses.Seconds()) {
+	if h.begun && h.seen >= 3600-float32(hourMisses.Seconds()) {
 		f.season.Learn(h.slot, h.arrivals/float64(h.seen))
 	}
 	h.arrivals, h.seen = 0, 0
@@ -55,7 +56,7 @@ func (f *Flow) silence(now time.Time, lasted time.Duration) {
 	h := &f.hour
 	number := int32(now.Unix() / 3600)
 	begin := now.Add(-lasted)
-	if h.number != 0 && number > h.number {
+	if h.begun && number > h.number {
 		h.seen += float32(3600 - begin.Unix()%3600)
 		for f.endHour(); h.number < number-1; f.endHour() {
 			h.number++

@@ -30,17 +30,17 @@ func (f *Flow) watch(c *Config, score float64, shows bool) {
 	switch x.phase {
 	case none:
 		if score >= noted && f.Rate() >= c.MinRate {
-			*x = excursion{began: f.end, shown: f.end, height: float32(score), bin: f.habits.bin, phase: unknown}
+			*x = excursion{began: f.end, shown: f.end, height: float32(score), bin: f.season.habits.bin, phase: unknown}
 		}
 	case unknown:
 		x.height = max(x.height, float32(score))
 		switch {
 		case x.shown-x.began >= int64(burstLasts):
-			f.habits.onset(x.bin)
+			f.season.habits.onset(x.bin)
 			f.need(c)
 			x.phase = told
 		case f.end-x.shown > int64(passed) && score < noted:
-			f.habits.blip(x.bin, float64(x.height))
+			f.season.habits.blip(x.bin, float64(x.height))
 			f.need(c)
 			x.phase = none
 			if f.Surging() {
@@ -55,4 +55,4 @@ func (f *Flow) watch(c *Config, score float64, shows bool) {
 }
 
 // need reckons what an excursion must bring now.
-func (f *Flow) need(c *Config) { f.habits.reckon(c.Odds) }
+func (f *Flow) need(c *Config) { f.needed = float32(f.season.habits.needed(c.Odds)) }

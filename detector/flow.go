@@ -34,7 +34,7 @@ type Flow struct {
 	began, hot int64 // a surge's begin; when it last showed
 	lately     level // of a surge, while it lasts: what is the new normal if it lasts for Learn
 	hour       hour
-	habits     habits
+	needed     float32 // the score that makes a surge now
 	shape      *Shape
 	season     Season
 }
@@ -185,7 +185,7 @@ func (f *Flow) decide(c *Config) Verdict {
 		}
 		f.watch(c, score, score > 0 && f.shows(c) > 0)
 		switch {
-		case score >= float64(f.habits.needed) && f.Rate() >= c.MinRate:
+		case score >= float64(f.needed) && f.Rate() >= c.MinRate:
 			f.state = Surge
 			f.began, f.hot = f.end-int64(since)*int64(cell), f.end
 			f.peak = f.Rate()

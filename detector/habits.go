@@ -19,6 +19,7 @@ const (
 	priorTail   = 1.3 // nats by which a blip is above noted, in the mean: assumed of a flow that is not known yet
 	priorBlips  = 2.  // and worth as much as so many blips
 	mostBlips   = 200
+	mostHeight  = 100. // what is higher counts as this
 	priorHours  = 6.   // the flow's own mean, in what one bin is known by
 	blipsABin   = 0.02 // an hour, assumed of a flow that is not known yet
 	onsetsABin  = 0.002
@@ -39,7 +40,6 @@ type habits struct {
 	allBlips      uint16
 	turns         uint16 // of the clock's hour, as far as watched
 	bin           uint8
-	needed        float32 // the score that makes a surge now
 }
 
 // enter is called when another bin begins, and at the flow's first step.
@@ -73,7 +73,7 @@ func add(n *uint8, all *uint16) {
 // blip notes an excursion that began in the bin and passed by itself.
 func (h *habits) blip(bin uint8, height float64) {
 	add(&h.blips[bin], &h.allBlips)
-	h.tail += float32(max(0, height-noted))
+	h.tail += float32(min(max(0, height-noted), mostHeight))
 	h.tails++
 	if h.tails > mostBlips {
 		h.tail *= mostBlips / h.tails
@@ -84,8 +84,8 @@ func (h *habits) blip(bin uint8, height float64) {
 // onset notes the begin of one that lasted.
 func (h *habits) onset(bin uint8) { add(&h.onsets[bin], &h.allOnsets) }
 
-// reckon finds the score from which on a burst is odds times likelier than a blip; the package's text derives it.
-func (h *habits) reckon(odds float64) {
+// needed is the score from which on a burst is odds times likelier than a blip; the package's text derives it.
+func (h *habits) needed(odds float64) float64 {
 	if odds <= 0 {
 		odds = usualOdds
 	}
@@ -98,7 +98,7 @@ func (h *habits) reckon(odds float64) {
 	if onsets > 4*onsetsABin {
 		least = noted
 	}
-	h.needed = float32(min(max(least, noted+tail*math.Log(odds*blips/onsets)), mostNeeded))
+	return min(max(least, noted+tail*math.Log(odds*blips/onsets)), mostNeeded)
 }
 
 // rateOfBin is how many excursions an hour begin in a bin, as far as known: its own count, with the flow's mean bin for a

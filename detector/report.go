@@ -63,7 +63,7 @@ type Report struct {
 // Report is what the last step found.
 func (f *Flow) Report() Report {
 	r := Report{
-		Observed: f.Rate(), Expected: f.Expected(), Score: f.score, Needed: float64(f.habits.needed), Since: f.Since(),
+		Observed: f.Rate(), Expected: f.Expected(), Score: f.score, Needed: float64(f.needed), Since: f.Since(),
 		Slot: f.hour.slot, Seasonal: f.hour.allowed > 0 && float64(f.hour.allowed) >= f.expected,
 	}
 	if r.Expected > 0 {

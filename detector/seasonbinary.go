@@ -8,19 +8,19 @@ import (
 )
 
 // A season is kept as: its version, how many hours it has learned, one bit for each slot that was seen, lowest first,
-// and for each of these its level, its past, and how far apart the last weeks were if there are such; then a CRC-32 of
-// all that. Numbers are little-endian.
+// and for each of these its level, its past, and how far apart the last weeks were if there are such; then its habits
+// (see there); then a CRC-32 of all that. Numbers are little-endian.
 
 const (
-	seasonVersion = 1
+	seasonVersion = 2
 	seenBytes     = slots / 8
 	seasonHead    = 1 + 4 + seenBytes
-	seasonMost    = seasonHead + 4*slots + crc32.Size
+	seasonMost    = seasonHead + 4*slots + habitsMost + crc32.Size
 )
 
 var errSeason = errors.New("cannot read a season: it is damaged")
 
-// AppendBinary appends the season, 30 to 702 bytes, mostly 3 for each slot. The error is nil.
+// AppendBinary appends the season, 46 to 1,078 bytes, mostly 3 for each slot and bin. The error is nil.
 func (s *Season) AppendBinary(b []byte) ([]byte, error) {
 	begin := len(b)
 	b = append(b, seasonVersion)
@@ -42,6 +42,7 @@ func (s *Season) AppendBinary(b []byte) ([]byte, error) {
 			b = append(b, byte(s.apart[i]))
 		}
 	}
+	b = s.habits.append(b)
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[begin:])), nil
 }
 
@@ -74,7 +75,7 @@ func (s *Season) UnmarshalBinary(b []byte) error {
 		}
 		rest = rest[n:]
 	}
-	if len(rest) > 0 {
+	if !read.habits.take(rest) {
 		return errSeason
 	}
 	*s = read

@@ -13,7 +13,7 @@ func TestASeasonIsKeptAsItIs(t *testing.T) {
 		w.weeks(weeks)
 		w.hours(40)
 		kept, err := w.s.MarshalBinary()
-		if err != nil || len(kept) > 640 {
+		if err != nil || len(kept) > 680 {
 			t.Fatalf("%d bytes, %v", len(kept), err)
 		}
 		read := Season{level: [slots]uint16{5: 7}}

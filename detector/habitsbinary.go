@@ -1,0 +1,59 @@
+package detector
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Habits are kept as: the hours watched, the sum of the heights of blips and their number, each a float32; the turns of
+// the clock and the bin; how many bins hold something, and each of these: which, its onsets, its blips.
+
+const (
+	habitsHead = 3*4 + 2 + 1 + 1
+	habitsMost = habitsHead + 3*bins
+)
+
+func (h *habits) append(b []byte) []byte {
+	for _, x := range []float32{h.hours, h.tail, h.tails} {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	b = binary.LittleEndian.AppendUint16(b, h.turns)
+	b = append(b, h.bin, 0)
+	n := len(b) - 1
+	for i := range h.onsets {
+		if h.onsets[i] > 0 || h.blips[i] > 0 {
+			b[n]++
+			b = append(b, uint8(i), h.onsets[i], h.blips[i])
+		}
+	}
+	return b
+}
+
+// take reads all of b, and says whether it holds habits that there can be.
+func (h *habits) take(b []byte) bool {
+	if len(b) < habitsHead || len(b) != habitsHead+3*int(b[habitsHead-1]) {
+		return false
+	}
+	for i, x := range []struct {
+		into *float32
+		most float32
+	}{{&h.hours, remembered}, {&h.tail, mostBlips * mostHeight}, {&h.tails, mostBlips}} {
+		*x.into = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
+		if !(*x.into >= 0 && *x.into <= x.most) || math.Signbit(float64(*x.into)) {
+			return false
+		}
+	}
+	h.turns, h.bin = binary.LittleEndian.Uint16(b[12:]), b[14]
+	before := -1
+	for rest := b[habitsHead:]; len(rest) > 0; rest = rest[3:] {
+		i := int(rest[0])
+		if i <= before || i >= bins || rest[1] == 0 && rest[2] == 0 {
+			return false
+		}
+		before = i
+		h.onsets[i], h.blips[i] = rest[1], rest[2]
+		h.allOnsets += uint16(rest[1])
+		h.allBlips += uint16(rest[2])
+	}
+	return h.bin < bins
+}
