@@ -65,47 +65,46 @@ func (g *Gateway) everySecond(now time.Time, said *pulse) {
 
 // step looks at every flow with traffic once.
 func (g *Gateway) step(now time.Time) {
-	g.watched.flows.Step(g.live.Load().detector, now, func(d *flowData, v detector.Verdict) { g.say(d, v, now) })
+	l := g.live.Load()
+	g.watched.flows.Step(l.detector, now.In(l.zone), g.say)
+	g.seasons.sweep(&g.watched.flows)
 }
 
-// say passes on what the detector found.
-func (g *Gateway) say(d *flowData, verdict detector.Verdict, now time.Time) {
+// say passes on what the detector found: that a surge has begun, or ended.
+func (g *Gateway) say(d *flowData, verdict detector.Verdict) {
 	state := &d.watch.State
-	seen := &detection{state: state.State(), rate: state.Rate(), expected: state.Expected()}
-	if state.Surging() {
-		seen.since = state.Since().UnixNano()
+	began := verdict == detector.SurgeBegan
+	e := surgeEvent{
+		Caller: d.caller, Semantic: d.semantic, Report: state.Report(), Waiting: g.scheduler.SetSurging(d.flow, began),
 	}
-	d.verdict.Store(seen)
 	w := &g.watched
-	switch verdict {
-	case detector.SurgeBegan:
-		waiting := g.scheduler.SetSurging(d.flow, true)
+	if began {
 		d.series.surged()
-		g.logs.surge(surgeEvent{d.caller, d.semantic, round(seen.rate), round(seen.expected), waiting})
+		g.logs.surge(e)
 		w.mu.Lock()
 		w.on[d] = len(w.surges)
-		w.surges = append(w.surges, console.SurgeView{
-			Caller: d.caller, Semantic: d.semantic, Start: state.Since(), Baseline: round(seen.expected), Peak: round(state.Peak()),
-		})
+		w.surges = append(w.surges, surgeView(&e, state.Peak()))
 		w.forgetLocked()
 		w.mu.Unlock()
-	case detector.SurgeEnded:
-		waiting := g.scheduler.SetSurging(d.flow, false)
-		g.logs.calm(surgeEvent{d.caller, d.semantic, round(seen.rate), round(seen.expected), waiting})
-		w.mu.Lock()
-		if i, on := w.on[d]; on {
-			delete(w.on, d)
-			w.surges[i].End = &now
-		}
-		w.mu.Unlock()
-	case detector.None:
-		if state.Surging() {
-			w.mu.Lock()
-			if i, on := w.on[d]; on {
-				w.surges[i].Peak = max(w.surges[i].Peak, round(state.Peak()))
-			}
-			w.mu.Unlock()
-		}
+		return
+	}
+	w.mu.Lock()
+	if i, on := w.on[d]; on {
+		delete(w.on, d)
+		now := time.Now()
+		v := &w.surges[i]
+		v.End, v.Peak, e.Since = &now, max(v.Peak, round(state.Peak())), v.Start
+	}
+	w.mu.Unlock()
+	g.logs.calm(e)
+}
+
+// surgeView is a surge that has just begun.
+func surgeView(e *surgeEvent, peak float64) console.SurgeView {
+	return console.SurgeView{
+		Caller: e.Caller, Semantic: e.Semantic, Start: e.Since, Baseline: round(e.Expected), Peak: round(peak),
+		Observed: round(e.Observed), Ratio: round(e.Ratio), Score: round(e.Score),
+		SeasonSlot: e.Slot.String(), Seasonal: e.Seasonal, SeasonLearning: e.Learning,
 	}
 }
 
@@ -133,10 +132,13 @@ func (w *watched) forgetLocked() {
 	w.surges = kept
 }
 
-// surging is the number of flows that surge now, and the surges of late, newest first.
+// list is the number of flows that surge now, and the surges of late, newest first.
 func (w *watched) list() (surging int, surges []console.SurgeView) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for d, i := range w.on {
+		w.flows.Look(d, func(f *detector.Flow) { w.surges[i].Peak = max(w.surges[i].Peak, round(f.Peak())) })
+	}
 	for i := len(w.surges) - 1; i >= 0 && len(surges) < console.MaxSurges; i-- {
 		surges = append(surges, w.surges[i])
 	}

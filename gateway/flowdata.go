@@ -7,7 +7,6 @@ import (
 
 	"github.com/VictoriaMetrics/metrics"
 
-	"tidegate/detector"
 	"tidegate/gateway/policy"
 	"tidegate/gateway/watch"
 	"tidegate/scheduler"
@@ -28,19 +27,11 @@ type flowData struct {
 	wouldWait, wouldRefuse atomic.Uint64
 	rule                   atomic.Pointer[ruleFields]
 
-	verdict atomic.Pointer[detection] // what the detector last said, for readers
+	kept uint32 // hours of its season that were handed over to be kept; the detector's goroutine's own
 }
 
 // Watch is the part of the flow that is watched.
 func (d *flowData) Watch() *watch.Flow { return &d.watch }
-
-// detection is the detector's view of a flow at one moment.
-type detection struct {
-	state    detector.State
-	rate     float64 // requests a second
-	expected float64
-	since    int64 // begin of the surge, ns since 1970; 0: none
-}
 
 // ruleFields is what a flow's answers say of its rule, made once for each.
 type ruleFields struct {

@@ -34,6 +34,7 @@ type Gateway struct {
 
 	store   *config.Store // nil: nothing is kept
 	windows windows
+	seasons seasons
 
 	recorder atomic.Pointer[record.Recorder] // nil: nothing is recorded
 
@@ -125,6 +126,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		sample:    upstream.NewSample(upstream.SampleOptions{}),
 	}
 	g.watched.on = make(map[*flowData]int)
+	g.watched.flows.Recall, g.watched.flows.Left = g.seasons.recall, g.seasons.left
 	g.loadError.Store("")
 	g.telemetry = newTelemetry(o.Version, c.Metrics.MaxCallers, g.gauges)
 	g.nobody = g.telemetry.flow("", "")
@@ -193,6 +195,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	stop()
 	running.Wait()
 	g.windows.save(g)
+	g.seasons.close(&g.watched.flows, g.logs)
 	if g.store != nil {
 		if flush := g.store.Flush(); flush != nil {
 			g.logs.Error("state", zap.Error(flush))

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"tidegate/detector"
 	"tidegate/gateway/config"
 )
 
@@ -68,12 +69,11 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// surgeEvent is what the detector says of one flow.
+// surgeEvent is what the detector says of one flow, and why.
 type surgeEvent struct {
 	Caller, Semantic string
-	Rate             float64 // requests a second, observed
-	Expected         float64 // requests a second, by the flow's own past
-	Waiting          int     // requests of the flow
+	detector.Report
+	Waiting int // requests of the flow
 }
 
 // surge logs that a flow has begun to surge. Surges are few, so they are never left out.
@@ -83,13 +83,25 @@ func (l *logs) surge(e surgeEvent) { l.verdict("surge", e) }
 func (l *logs) calm(e surgeEvent) { l.verdict("calm", e) }
 
 func (l *logs) verdict(event string, e surgeEvent) {
-	if line := l.Check(zapcore.InfoLevel, event); line != nil {
-		line.Write(
-			zap.String("caller", e.Caller),
-			zap.String("semantic", e.Semantic),
-			zap.Float64("rate", e.Rate),
-			zap.Float64("expected", e.Expected),
-			zap.Int("waiting", e.Waiting),
-		)
+	line := l.Check(zapcore.InfoLevel, event)
+	if line == nil {
+		return
 	}
+	since := zap.Skip() // nothing is on
+	if !e.Since.IsZero() {
+		since = zap.Time("since", e.Since)
+	}
+	line.Write(
+		zap.String("caller", e.Caller),
+		zap.String("semantic", e.Semantic),
+		zap.Float64("rate", round(e.Observed)),
+		zap.Float64("expected", round(e.Expected)),
+		zap.Float64("ratio", round(e.Ratio)),
+		zap.Float64("score", round(e.Score)),
+		since,
+		zap.Stringer("season", e.Slot),
+		zap.Bool("seasonal", e.Seasonal),
+		zap.Bool("learning", e.Learning),
+		zap.Int("waiting", e.Waiting),
+	)
 }

@@ -15,7 +15,7 @@ import (
 // eachFlow shows every flow once, as it is when it is come to.
 func (g *Gateway) eachFlow(visit func(v *console.FlowView)) {
 	g.scheduler.EachFlow(func(f scheduler.FlowStats) {
-		if v, ok := flowView(&f); ok {
+		if v, ok := g.flowView(&f); ok {
 			visit(&v)
 		}
 	})

@@ -26,7 +26,7 @@ func (g *Gateway) snapshot() *console.Snapshot {
 	}
 	_, s.Surges = g.watched.list()
 	s.Pools, s.Levels, s.Observed = poolViews(st), levelViews(st), g.observedView(st)
-	s.Flows = flowViews(st.Flows)
+	s.Flows = g.flowViews(st.Flows)
 	return s
 }
 
@@ -60,10 +60,10 @@ func (g *Gateway) promise() console.PromiseView {
 }
 
 // flowViews are the busiest flows: those that hold or wait for most first, then by rate.
-func flowViews(flows []scheduler.FlowStats) []console.FlowView {
+func (g *Gateway) flowViews(flows []scheduler.FlowStats) []console.FlowView {
 	views := make([]console.FlowView, 0, len(flows))
 	for i := range flows {
-		if v, ok := flowView(&flows[i]); ok {
+		if v, ok := g.flowView(&flows[i]); ok {
 			views = append(views, v)
 		}
 	}
@@ -74,7 +74,7 @@ func flowViews(flows []scheduler.FlowStats) []console.FlowView {
 }
 
 // flowView is one flow; not ok: it was made a moment ago.
-func flowView(f *scheduler.FlowStats) (v console.FlowView, ok bool) {
+func (g *Gateway) flowView(f *scheduler.FlowStats) (v console.FlowView, ok bool) {
 	d, ok := f.Flow.Data.Load().(*flowData)
 	if !ok {
 		return v, false
@@ -89,14 +89,15 @@ func flowView(f *scheduler.FlowStats) (v console.FlowView, ok bool) {
 	if r := d.rule.Load(); r != nil {
 		v.Limit = r.rule.RateText
 	}
-	if seen := d.verdict.Load(); seen != nil {
-		v.Rate = round(seen.rate)
-		v.State = stateName(seen.state)
-		if seen.since != 0 {
-			since := time.Unix(0, seen.since)
-			v.SurgeSince = &since
+	g.watched.flows.Look(d, func(f *detector.Flow) {
+		r := f.Report()
+		v.State = stateName(f.State())
+		v.Rate, v.Expected, v.Ratio, v.Score = round(r.Observed), round(r.Expected), round(r.Ratio), round(r.Score)
+		v.SeasonSlot, v.Seasonal, v.SeasonLearning = r.Slot.String(), r.Seasonal, r.Learning
+		if !r.Since.IsZero() {
+			v.SurgeSince = &r.Since
 		}
-	}
+	})
 	return v, true
 }
 

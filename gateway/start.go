@@ -71,6 +71,7 @@ func (g *Gateway) loadFirst(c *config.Config, f past) error {
 	if g.options.State != "" {
 		g.windows.path = windowsIn(g.options.State)
 		g.windows.restore(g, time.Now())
+		g.seasons.open(g.options.State, time.Now(), g.logs)
 	}
 	for _, a := range f.aside {
 		g.logs.Warn("override", zap.String("name", a.Override.Name), zap.String("set_aside", a.Why))

@@ -7,8 +7,9 @@ import (
 	"go.uber.org/zap"
 )
 
-// tend does, until ctx ends, what may have to wait for a disk: it ends overrides, writes the windows and flushes versions. It has
-// a goroutine of its own, since the detector and what is observed must be looked at however slow a disk is.
+// tend does, until ctx ends, what may have to wait for a disk: it ends overrides, writes the windows and the seasons, and
+// flushes versions. It has a goroutine of its own, since the detector and what is observed must be looked at however slow
+// a disk is.
 func (g *Gateway) tend(ctx context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -19,6 +20,7 @@ func (g *Gateway) tend(ctx context.Context) {
 		case now := <-tick.C:
 			g.endOverrides(now)
 			g.windows.tick(g, now)
+			g.seasons.tick(now, g.logs)
 			if g.store == nil {
 				continue
 			}

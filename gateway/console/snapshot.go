@@ -100,6 +100,14 @@ type FlowView struct {
 	Observed    bool   `json:"observed"`     // its rule is observed: nothing of it is held back
 	WouldWait   uint64 `json:"would_wait"`   // requests that would have waited, since the flow was made
 	WouldRefuse uint64 `json:"would_refuse"` // requests that would have been refused
+
+	// Why the detector holds it to be what State says.
+	Expected       float64 `json:"expected"`        // requests a second, before what a tide may add
+	Ratio          float64 `json:"ratio"`           // Rate over Expected; 0: nothing is expected yet
+	Score          float64 `json:"score"`           // evidence for a surge
+	SeasonSlot     string  `json:"season_slot"`     // the hour of the week that it is judged in: "Mon 09h"; empty before the first look
+	Seasonal       bool    `json:"seasonal"`        // what is usual in that hour has a part in Expected
+	SeasonLearning bool    `json:"season_learning"` // the flow has not been seen in that hour often enough to go by its own weeks
 }
 
 // SurgeView is one surge of a caller's semantic.
@@ -110,6 +118,14 @@ type SurgeView struct {
 	End      *time.Time `json:"end"`      // null while it is on
 	Baseline float64    `json:"baseline"` // requests a second that were expected when it began
 	Peak     float64    `json:"peak"`     // the highest requests a second seen during it
+
+	// Why it was held to be one, when it began.
+	Observed       float64 `json:"observed"`        // requests a second
+	Ratio          float64 `json:"ratio"`           // Observed over Baseline; 0: nothing was expected
+	Score          float64 `json:"score"`           // evidence
+	SeasonSlot     string  `json:"season_slot"`     // the hour of the week: "Mon 09h"
+	Seasonal       bool    `json:"seasonal"`        // what is usual in that hour had a part in Baseline
+	SeasonLearning bool    `json:"season_learning"` // the flow had not been seen in that hour often enough to go by its own weeks
 }
 
 // RefusalView is one refused request.

@@ -30,7 +30,7 @@ type Flow struct {
 	offered atomic.Uint64 // requests that arrived, whatever became of them
 	stepped atomic.Bool   // some Flows has it
 
-	// Of who steps it.
+	// Of who steps it; others read it by Flows.Look.
 	seen  uint64 // offered at its last step
 	State detector.Flow
 }
@@ -42,16 +42,17 @@ func (f *Flow) Count() (came bool) {
 	return !f.stepped.Load() && f.stepped.CompareAndSwap(false, true)
 }
 
-// Step tells the detector what arrived since the last step, and says whether to step the flow again before something
+// step tells the detector what arrived since the last step, and says whether to step the flow again before something
 // arrives: one that has been quiet for long costs nothing.
-func (f *Flow) Step(c *detector.Config, now time.Time) (verdict detector.Verdict, again bool) {
+func (f *Flow) step(c *detector.Config, now time.Time) (verdict detector.Verdict, again bool) {
 	offered := f.offered.Load()
 	arrivals := int64(offered - f.seen)
 	f.seen = offered
 	if c != nil {
 		verdict = f.State.Step(c, now, arrivals)
 	} else if f.State.Surging() {
-		verdict, f.State = detector.SurgeEnded, detector.NewFlow(now)
+		verdict = detector.SurgeEnded
+		f.begin(now, f.State.Season())
 	}
 	if arrivals > 0 || !f.State.Quiet(now) {
 		return verdict, true
@@ -61,11 +62,11 @@ func (f *Flow) Step(c *detector.Config, now time.Time) (verdict detector.Verdict
 	return verdict, f.offered.Load() != offered && f.stepped.CompareAndSwap(false, true)
 }
 
-// begin is before a flow's first step after it has come.
-func (f *Flow) begin(now time.Time) {
-	if f.seen == 0 {
-		f.State = detector.NewFlow(now.Add(-Every))
-	}
+// begin makes the flow one of which nothing is known but its season.
+func (f *Flow) begin(now time.Time, season *detector.Season) {
+	fresh := detector.NewFlow(now)
+	*fresh.Season() = *season
+	f.State = fresh
 }
 
 // Watched is what has a Flow.
@@ -74,13 +75,34 @@ type Watched interface {
 	Watch() *Flow
 }
 
-// Flows are the flows with traffic. The zero value has none.
+// Flows are the flows with traffic. The zero value has none. One goroutine calls Step, Sweep and Len.
 type Flows[W Watched] struct {
+	// Recall, if it is set, is asked at a flow's first step for what an earlier run has known of it.
+	Recall func(W, *detector.Season)
+	// Left, if it is set, is told of each flow that is no longer stepped, as nothing has come for long. It may come back.
+	Left func(W)
+
 	mu   sync.Mutex
 	come []W // since the last step
 
-	flows []W // of who steps them
+	// What readers see of a flow is its state itself: so showing it costs a step nothing, and the lock is taken once for
+	// some hundred flows. Only who steps writes, and so reads without it.
+	state    sync.Mutex
+	flows    []W
+	found    []found[W]
+	swept    int
+	recalled detector.Season
 }
+
+// found is what one flow's step has brought.
+type found[W Watched] struct {
+	flow    W
+	verdict detector.Verdict
+	left    bool
+}
+
+// atOnce is how many flows are stepped before readers have their turn: some 20 microseconds.
+const atOnce = 128
 
 // Come takes in a flow whose Count has said so. Safe for concurrent use.
 func (s *Flows[W]) Come(w W) {
@@ -89,27 +111,86 @@ func (s *Flows[W]) Come(w W) {
 	s.mu.Unlock()
 }
 
-// Len is how many flows the last step has left to step again. It is for who calls Step.
+// Len is how many flows the last step has left to step again.
 func (s *Flows[W]) Len() int { return len(s.flows) }
 
-// Step steps every flow once, and tells say of each what came of it. It is to be called each Every, by one goroutine.
+// Step steps every flow once, and tells say of each whose surge began or ended. It is to be called each Every.
 func (s *Flows[W]) Step(c *detector.Config, now time.Time, say func(W, detector.Verdict)) {
+	s.takeIn(now)
+	kept := s.flows[:0]
+	for i := 0; i < len(s.flows); i += atOnce {
+		s.state.Lock()
+		for _, w := range s.flows[i:min(i+atOnce, len(s.flows))] {
+			verdict, again := w.Watch().step(c, now)
+			if again {
+				kept = append(kept, w)
+			}
+			if !again || verdict != detector.None {
+				s.found = append(s.found, found[W]{w, verdict, !again})
+			}
+		}
+		s.state.Unlock()
+		s.tell(say)
+	}
+	clear(s.flows[len(kept):])
+	s.flows = kept
+}
+
+// takeIn begins with the flows that have come since the last step.
+func (s *Flows[W]) takeIn(now time.Time) {
 	s.mu.Lock()
 	come := s.come
 	s.come = nil
 	s.mu.Unlock()
 	for _, w := range come {
-		w.Watch().begin(now)
+		f := w.Watch()
+		if f.seen == 0 {
+			s.recalled = detector.Season{}
+			if s.Recall != nil {
+				s.Recall(w, &s.recalled)
+			}
+			s.state.Lock()
+			f.begin(now.Add(-Every), &s.recalled)
+			s.state.Unlock()
+		}
 		s.flows = append(s.flows, w)
 	}
-	kept := s.flows[:0]
-	for _, w := range s.flows {
-		verdict, again := w.Watch().Step(c, now)
-		say(w, verdict)
-		if again {
-			kept = append(kept, w)
+}
+
+// tell passes on what was found.
+func (s *Flows[W]) tell(say func(W, detector.Verdict)) {
+	for _, f := range s.found {
+		if f.verdict != detector.None {
+			say(f.flow, f.verdict)
+		}
+		if f.left && s.Left != nil {
+			s.Left(f.flow)
 		}
 	}
-	clear(s.flows[len(kept):])
-	s.flows = kept
+	clear(s.found)
+	s.found = s.found[:0]
+}
+
+// Sweep shows visit the next n of the flows that are stepped, in turn, to read or write what the steps leave alone. It
+// holds what readers wait for.
+func (s *Flows[W]) Sweep(n int, visit func(W, *detector.Flow)) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	for range min(n, len(s.flows)) {
+		if s.swept++; s.swept >= len(s.flows) {
+			s.swept = 0
+		}
+		w := s.flows[s.swept]
+		visit(w, &w.Watch().State)
+	}
+}
+
+// Look shows look a flow's state as the last step has left it, unless there was none yet. Safe for concurrent use; look
+// is to be short, as steps wait for it.
+func (s *Flows[W]) Look(w W, look func(*detector.Flow)) {
+	s.state.Lock()
+	defer s.state.Unlock()
+	if f := w.Watch(); f.seen > 0 {
+		look(&f.State)
+	}
 }
