@@ -7,7 +7,6 @@ import "reflect"
 func (v *validator) notBuilt() {
 	d := Default()
 	v.later("queue.ticket_ttl", v.c.Queue.TicketTTL, d.Queue.TicketTTL)
-	v.later("detector.season", v.c.Detector.Season, d.Detector.Season)
 	for i, p := range v.c.Pools {
 		v.poolNotBuilt(index("pools", i), p)
 	}

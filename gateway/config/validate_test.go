@@ -252,7 +252,6 @@ func TestImpossibleValuesAreReportedWithKeyPlaceAndRemedy(t *testing.T) {
 		{"end: keys = [\"" + hash2[:63] + "\"]", `62:9: callers.visitors.keys[0]: a sha256 has 64 hex digits, this has 63 characters`},
 		// Not built yet.
 		{`queue: ticket_ttl = "5m"`, `10:1: queue.ticket_ttl = "5m": not built yet: only "10m" works`},
-		{`detector: season = "off"`, `8:1: detector.season = "off": not built yet: only "hour-of-week" works`},
 		{`pool: seats = "auto"`, `19:1: pools.shared.seats = "auto": "auto" is not built yet; write a number`},
 		{`pool: min_seats = 4`, `19:1: pools.shared.min_seats = 4: not built yet: only 0 works`},
 		{`pool: max_seats = 4`, `19:1: pools.shared.max_seats = 4: not built yet: only 0 works`},

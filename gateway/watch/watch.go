@@ -22,6 +22,7 @@ func Config(d *config.Detector) *detector.Config {
 	return &detector.Config{
 		Window: d.Window.Duration, Ratio: d.Ratio, Rise: d.Rise.Duration, MinRate: d.MinRate.PerSecond(),
 		Learn: d.Learn.Duration, Hold: d.Hold.Duration,
+		Season: d.Season != "off",
 	}
 }
 

@@ -147,9 +147,12 @@ func TestWhatTheConfigurationSays(t *testing.T) {
 		Enabled: true, Window: config.Duration{Duration: time.Second}, Ratio: 2, Rise: config.Duration{Duration: time.Minute},
 		MinRate: config.Rate{N: 30, Per: time.Minute}, Learn: config.Duration{Duration: time.Hour}, Hold: config.Duration{Duration: 5 * time.Second},
 	}
-	want := detector.Config{Window: time.Second, Ratio: 2, Rise: time.Minute, MinRate: 0.5, Learn: time.Hour, Hold: 5 * time.Second}
+	want := detector.Config{Window: time.Second, Ratio: 2, Rise: time.Minute, MinRate: 0.5, Learn: time.Hour, Hold: 5 * time.Second, Season: true}
 	if c := Config(&d); c == nil || *c != want {
 		t.Errorf("got %+v, want %+v", c, want)
+	}
+	if d.Season = "off"; Config(&d).Season {
+		t.Error("seasons are off, and the detector goes by them")
 	}
 	if d.Enabled = false; Config(&d) != nil {
 		t.Error("a detector that is off has settings")
