@@ -89,10 +89,16 @@ type Flows[W Watched] struct {
 	// What readers see of a flow is its state itself: so showing it costs a step nothing, and the lock is taken once for
 	// some hundred flows. Only who steps writes, and so reads without it.
 	state    sync.Mutex
-	flows    []W
+	flows    []stepped[W]
 	found    []found[W]
 	swept    int
+	fetched  uint32
 	recalled detector.Season
+}
+
+type stepped[W Watched] struct {
+	w W
+	f *Flow // w's
 }
 
 // found is what one flow's step has brought.
@@ -102,8 +108,13 @@ type found[W Watched] struct {
 	left    bool
 }
 
-// atOnce is how many flows are stepped before readers have their turn: some 20 microseconds.
-const atOnce = 128
+const (
+	// atOnce is how many flows are stepped before readers have their turn: some 20 microseconds.
+	atOnce = 128
+	// fetchedAtOnce is how many flows are fetched from memory together: a step waits for it longer than it computes, and
+	// so it waits once for all of them.
+	fetchedAtOnce = 4
+)
 
 // Come takes in a flow whose Count has said so. Safe for concurrent use.
 func (s *Flows[W]) Come(w W) {
@@ -121,13 +132,19 @@ func (s *Flows[W]) Step(c *detector.Config, now time.Time, say func(W, detector.
 	kept := s.flows[:0]
 	for i := 0; i < len(s.flows); i += atOnce {
 		s.state.Lock()
-		for _, w := range s.flows[i:min(i+atOnce, len(s.flows))] {
-			verdict, again := w.Watch().step(c, now)
+		some := s.flows[i:min(i+atOnce, len(s.flows))]
+		for j, w := range some {
+			if j%fetchedAtOnce == 0 {
+				for _, near := range some[j:min(j+fetchedAtOnce, len(some))] {
+					s.fetched += near.f.State.Fetch()
+				}
+			}
+			verdict, again := w.f.step(c, now)
 			if again {
 				kept = append(kept, w)
 			}
 			if !again || verdict != detector.None {
-				s.found = append(s.found, found[W]{w, verdict, !again})
+				s.found = append(s.found, found[W]{w.w, verdict, !again})
 			}
 		}
 		s.state.Unlock()
@@ -154,7 +171,7 @@ func (s *Flows[W]) takeIn(now time.Time) {
 			f.begin(now.Add(-Every), &s.recalled)
 			s.state.Unlock()
 		}
-		s.flows = append(s.flows, w)
+		s.flows = append(s.flows, stepped[W]{w, f})
 	}
 }
 
@@ -181,8 +198,7 @@ func (s *Flows[W]) Sweep(n int, visit func(W, *detector.Flow)) {
 		if s.swept++; s.swept >= len(s.flows) {
 			s.swept = 0
 		}
-		w := s.flows[s.swept]
-		visit(w, &w.Watch().State)
+		visit(s.flows[s.swept].w, &s.flows[s.swept].f.State)
 	}
 }
 
