@@ -158,3 +158,80 @@ func TestWhatTheConfigurationSays(t *testing.T) {
 		t.Error("a detector that is off has settings")
 	}
 }
+
+func TestAFlowThatIsNewIsGivenWhatIsKnownOfIt(t *testing.T) {
+	w, f := walk{now: t0}, &flow{}
+	asked, left := 0, 0
+	w.flows.Recall = func(_ *flow, s *detector.Season) {
+		asked++
+		s.Learn(3, 50)
+	}
+	w.flows.Left = func(*flow) { left++ }
+	w.flows.Look(f, func(*detector.Flow) { t.Error("there is something to see of a flow before its first step") })
+	for range 3 {
+		w.offer(f, 3)
+		for range 200 {
+			w.step(&settings)
+		}
+	}
+	if asked != 1 || left != 3 {
+		t.Errorf("asked %d times, want once; left %d times, want 3", asked, left)
+	}
+	seen := 0
+	w.flows.Look(f, func(f *detector.Flow) { seen = f.Season().Seen() })
+	if seen != 1 {
+		t.Error("the season is not what was recalled")
+	}
+	other := &flow{}
+	w.flows.Recall = nil
+	w.offer(other, 1)
+	w.step(&settings)
+	w.flows.Look(other, func(f *detector.Flow) { seen = f.Season().Seen() })
+	if seen != 0 {
+		t.Error("a flow has the season of another")
+	}
+}
+
+func TestASweepComesToEachFlowInTurn(t *testing.T) {
+	w, fs := walk{now: t0}, [7]flow{}
+	w.flows.Sweep(3, func(*flow, *detector.Flow) { t.Error("there is no flow") })
+	for i := range fs {
+		w.offer(&fs[i], 1)
+	}
+	w.step(&settings)
+	met := map[*flow]int{}
+	for range 7 {
+		w.flows.Sweep(3, func(f *flow, _ *detector.Flow) { met[f]++ })
+	}
+	w.flows.Sweep(100, func(f *flow, _ *detector.Flow) { met[f]++ })
+	for i := range fs {
+		if met[&fs[i]] != 4 {
+			t.Errorf("flow %d was met %d times, want 4", i, met[&fs[i]])
+		}
+	}
+}
+
+// Readers may look at any flow at any time.
+func TestAFlowIsReadWhileItIsStepped(t *testing.T) {
+	w := walk{now: t0}
+	fs := make([]flow, 300)
+	var reading sync.WaitGroup
+	var stop atomic.Bool
+	reading.Go(func() {
+		for i := 0; !stop.Load(); i++ {
+			w.flows.Look(&fs[i%len(fs)], func(f *detector.Flow) {
+				if r := f.Report(); r.Observed < 0 {
+					t.Error(r)
+				}
+			})
+		}
+	})
+	for range 100 {
+		for i := range fs {
+			w.offer(&fs[i], 2)
+		}
+		w.step(&settings)
+	}
+	stop.Store(true)
+	reading.Wait()
+}
