@@ -31,6 +31,7 @@ func (f *Flow) look(c *Config, now time.Time) {
 	f.turn = at + (binSeconds-into%binSeconds)*int64(time.Second) - int64(now.Nanosecond())
 	f.season.habits.enter(uint8(into / binSeconds))
 	f.need(c)
+	now = c.in(now)
 	if number := int32(now.Unix() / 3600); number != f.hour.number || !f.hour.begun {
 		f.endHour()
 		f.hour.number, f.hour.slot, f.hour.begun = number, SlotAt(now), true
@@ -40,6 +41,15 @@ func (f *Flow) look(c *Config, now time.Time) {
 		return
 	}
 	f.allow(f.hour.slot, SlotAt(now.Add(ahead)), SlotAt(now.Add(-behind)))
+}
+
+// in is a moment in the zone of the hours. Such a one has lost the monotonic clock, and so is for reading the calendar
+// only.
+func (c *Config) in(now time.Time) time.Time {
+	if c.Zone == nil {
+		return now
+	}
+	return now.In(c.Zone)
 }
 
 // endHour learns the hour if it was seen from its begin to its end.

@@ -4,13 +4,14 @@ import "time"
 
 // Config is what the operator sets. It may change between two steps of a flow.
 type Config struct {
-	Window      time.Duration // over which Rate is observed: 100ms to 6.4s
-	Ratio       float64       // smallest lasting step looked for, above 1: 1.5 is half as much again
-	Rise        time.Duration // doubling in this time or more slowly is a tide; above 0
-	MinRate     float64       // arrivals a second: below it, observed over Window, a flow never surges
-	Learn, Hold time.Duration // a surge this long is the new normal; calm this long ends one
-	Season      bool          // the hours of the week that a flow has had say what may come
-	Odds        float64       // how much likelier than a blip a burst must be; 0: 40. More is later and with fewer false alarms
+	Window      time.Duration  // over which Rate is observed: 100ms to 6.4s
+	Ratio       float64        // smallest lasting step looked for, above 1: 1.5 is half as much again
+	Rise        time.Duration  // doubling in this time or more slowly is a tide; above 0
+	MinRate     float64        // arrivals a second: below it, observed over Window, a flow never surges
+	Learn, Hold time.Duration  // a surge this long is the new normal; calm this long ends one
+	Season      bool           // the hours of the week that a flow has had say what may come
+	Zone        *time.Location // of the hours of the week; nil: that of the moments given
+	Odds        float64        // how much likelier than a blip a burst must be; 0: 40. More is later and with fewer false alarms
 }
 
 // State is where a flow stands.

@@ -64,7 +64,7 @@ func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	}
 	whole := (at + int64(early) - f.end) / int64(cell)
 	if whole > ringCells && f.cells.zeros >= ringCells && f.partial == 0 {
-		f.silence(now, time.Duration(at-f.last))
+		f.silence(c.in(now), time.Duration(at-f.last))
 	}
 	if at >= f.turn {
 		f.look(c, now)

@@ -65,8 +65,7 @@ func (g *Gateway) everySecond(now time.Time, said *pulse) {
 
 // step looks at every flow with traffic once.
 func (g *Gateway) step(now time.Time) {
-	l := g.live.Load()
-	g.watched.flows.Step(l.detector, now.In(l.zone), g.say)
+	g.watched.flows.Step(g.live.Load().detector, now, g.say)
 	g.seasons.sweep(&g.watched.flows)
 }
 
@@ -103,7 +102,7 @@ func (g *Gateway) say(d *flowData, verdict detector.Verdict) {
 func surgeView(e *surgeEvent, peak float64) console.SurgeView {
 	return console.SurgeView{
 		Caller: e.Caller, Semantic: e.Semantic, Start: e.Since, Baseline: round(e.Expected), Peak: round(peak),
-		Observed: round(e.Observed), Ratio: round(e.Ratio), Score: round(e.Score),
+		Observed: round(e.Observed), Ratio: round(e.Ratio), Score: round(e.Score), Needed: round(e.Needed),
 		SeasonSlot: e.Slot.String(), Seasonal: e.Seasonal, SeasonLearning: e.Learning,
 	}
 }

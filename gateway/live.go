@@ -83,7 +83,9 @@ func (g *Gateway) prepare(c *config.Config, version int) (*live, error) {
 		max: int64(c.Server.MaxBodyBytes), buffer: int64(c.Server.BodyBuffer), timeout: c.Server.BodyTimeout.Duration,
 		minRate: int64(c.Server.MinBodyRate), memory: g.bodies,
 	}
-	next.detector = watch.Config(&c.Detector)
+	if next.detector = watch.Config(&c.Detector); next.detector != nil {
+		next.detector.Zone = next.zone
+	}
 	return next, nil
 }
 

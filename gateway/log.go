@@ -98,6 +98,7 @@ func (l *logs) verdict(event string, e surgeEvent) {
 		zap.Float64("expected", round(e.Expected)),
 		zap.Float64("ratio", round(e.Ratio)),
 		zap.Float64("score", round(e.Score)),
+		zap.Float64("needed", round(e.Needed)),
 		since,
 		zap.Stringer("season", e.Slot),
 		zap.Bool("seasonal", e.Seasonal),

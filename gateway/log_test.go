@@ -59,15 +59,15 @@ func expectLine(t *testing.T, got map[string]any, want string) {
 func TestSurgesAndCalmsAreLogged(t *testing.T) {
 	l, out := openTo(t, sampled)
 	since := time.Date(2026, 11, 2, 9, 30, 3, 120e6, time.UTC)
-	why := detector.Report{Observed: 801.503, Expected: 15, Ratio: 53.433, Score: 207.25, Since: since, Slot: 9, Seasonal: true}
+	why := detector.Report{Observed: 801.503, Expected: 15, Ratio: 53.433, Score: 207.25, Needed: 11.5, Since: since, Slot: 9, Seasonal: true}
 	l.surge(surgeEvent{Caller: "spider-77", Semantic: "export", Report: why, Waiting: 412})
 	l.calm(surgeEvent{Caller: "spider-77", Semantic: "export", Report: detector.Report{Observed: 14, Expected: 15, Ratio: .93, Slot: 10, Learning: true}})
 	got := lines(t, out)
 	if len(got) != 2 {
 		t.Fatalf("%d lines", len(got))
 	}
-	expectLine(t, got[0], `{"caller":"spider-77","event":"surge","expected":15,"learning":false,"level":"info","rate":801.5,"ratio":53.43,"score":207.25,"season":"Mon 09h","seasonal":true,"semantic":"export","since":"2026-11-02T09:30:03.120Z","waiting":412}`)
-	expectLine(t, got[1], `{"caller":"spider-77","event":"calm","expected":15,"learning":true,"level":"info","rate":14,"ratio":0.93,"score":0,"season":"Mon 10h","seasonal":false,"semantic":"export","waiting":0}`)
+	expectLine(t, got[0], `{"caller":"spider-77","event":"surge","expected":15,"learning":false,"level":"info","needed":11.5,"rate":801.5,"ratio":53.43,"score":207.25,"season":"Mon 09h","seasonal":true,"semantic":"export","since":"2026-11-02T09:30:03.120Z","waiting":412}`)
+	expectLine(t, got[1], `{"caller":"spider-77","event":"calm","expected":15,"learning":true,"level":"info","needed":0,"rate":14,"ratio":0.93,"score":0,"season":"Mon 10h","seasonal":false,"semantic":"export","waiting":0}`)
 }
 
 func TestTheLevelChangesWhileItRuns(t *testing.T) {

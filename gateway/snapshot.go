@@ -92,7 +92,7 @@ func (g *Gateway) flowView(f *scheduler.FlowStats) (v console.FlowView, ok bool)
 	g.watched.flows.Look(d, func(f *detector.Flow) {
 		r := f.Report()
 		v.State = stateName(f.State())
-		v.Rate, v.Expected, v.Ratio, v.Score = round(r.Observed), round(r.Expected), round(r.Ratio), round(r.Score)
+		v.Rate, v.Expected, v.Ratio, v.Score, v.Needed = round(r.Observed), round(r.Expected), round(r.Ratio), round(r.Score), round(r.Needed)
 		v.SeasonSlot, v.Seasonal, v.SeasonLearning = r.Slot.String(), r.Seasonal, r.Learning
 		if !r.Since.IsZero() {
 			v.SurgeSince = &r.Since

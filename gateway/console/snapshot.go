@@ -104,7 +104,8 @@ type FlowView struct {
 	// Why the detector holds it to be what State says.
 	Expected       float64 `json:"expected"`        // requests a second, before what a tide may add
 	Ratio          float64 `json:"ratio"`           // Rate over Expected; 0: nothing is expected yet
-	Score          float64 `json:"score"`           // evidence for a surge
+	Score          float64 `json:"score"`           // evidence for a surge, in nats
+	Needed         float64 `json:"needed"`          // what makes it one now
 	SeasonSlot     string  `json:"season_slot"`     // the hour of the week that it is judged in: "Mon 09h"; empty before the first look
 	Seasonal       bool    `json:"seasonal"`        // what is usual in that hour has a part in Expected
 	SeasonLearning bool    `json:"season_learning"` // the flow has not been seen in that hour often enough to go by its own weeks
@@ -122,7 +123,8 @@ type SurgeView struct {
 	// Why it was held to be one, when it began.
 	Observed       float64 `json:"observed"`        // requests a second
 	Ratio          float64 `json:"ratio"`           // Observed over Baseline; 0: nothing was expected
-	Score          float64 `json:"score"`           // evidence
+	Score          float64 `json:"score"`           // evidence, in nats
+	Needed         float64 `json:"needed"`          // what made it one
 	SeasonSlot     string  `json:"season_slot"`     // the hour of the week: "Mon 09h"
 	Seasonal       bool    `json:"seasonal"`        // what is usual in that hour had a part in Baseline
 	SeasonLearning bool    `json:"season_learning"` // the flow had not been seen in that hour often enough to go by its own weeks

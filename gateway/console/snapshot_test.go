@@ -52,12 +52,12 @@ func busy() *Snapshot {
 			{
 				Caller: "spider-77", Semantic: "export", Pool: "shared", Level: "batch", State: StateSurge, Rate: 801.3,
 				Limit: "20/s", Occupancy: 1, InFlight: 20, Waiting: 412, Admitted: 4210, Refused: 5230, SurgeSince: &since,
-				Expected: 15, Ratio: 53.42, Score: 207.25, SeasonSlot: "Mon 09h", Seasonal: true,
+				Expected: 15, Ratio: 53.42, Score: 207.25, Needed: 11.5, SeasonSlot: "Mon 09h", Seasonal: true,
 			},
 			{
 				Caller: "acme", Semantic: "chat", Route: "chat", Tenant: "t-1", Pool: "vip", Level: "realtime", State: StateCalm,
 				Rate: 55.2, Limit: "200/s", Occupancy: .276, InFlight: 6, Admitted: 190211,
-				Expected: 54.9, Ratio: 1.01, SeasonSlot: "Mon 09h", SeasonLearning: true,
+				Expected: 54.9, Ratio: 1.01, Needed: 14, SeasonSlot: "Mon 09h", SeasonLearning: true,
 			},
 			{Caller: "newcomer", Semantic: "default", Pool: "shared", Level: "batch", State: StateLearning, Rate: 1, Limit: "5/s", Occupancy: .2, Admitted: 4},
 		},
@@ -65,7 +65,7 @@ func busy() *Snapshot {
 		Surges: []SurgeView{
 			{
 				Caller: "spider-77", Semantic: "export", Start: since, Baseline: 15, Peak: 803.5,
-				Observed: 220, Ratio: 14.67, Score: 31.5, SeasonSlot: "Mon 09h", Seasonal: true,
+				Observed: 220, Ratio: 14.67, Score: 31.5, Needed: 11.5, SeasonSlot: "Mon 09h", Seasonal: true,
 			},
 			{Caller: "blue", Semantic: "chat", Start: calmed.Add(-time.Minute), End: &calmed, Baseline: 8.2, Peak: 90},
 		},
