@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,9 +54,9 @@ func TestEveryCodeIsInTheDocumentAndTheReverse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documented := map[string]bool{}
+	documented, status := map[string]bool{}, regexp.MustCompile(`^ \d{3} $`)
 	for _, line := range strings.Split(string(text), "\n") {
-		if cells := strings.Split(line, "|"); len(cells) == 5 {
+		if cells := strings.Split(line, "|"); len(cells) == 5 && status.MatchString(cells[1]) {
 			for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(cells[2], -1) {
 				documented[strings.TrimSpace(cells[1])+" "+m[1]] = true
 			}
@@ -76,5 +77,46 @@ func TestEveryCodeIsInTheDocumentAndTheReverse(t *testing.T) {
 	}
 	if !maps.Equal(documented, answered) {
 		t.Errorf("docs/api.md has the codes\n%q\nand answered are\n%q", slices.Sorted(maps.Keys(documented)), slices.Sorted(maps.Keys(answered)))
+	}
+}
+
+// What a verdict says of itself is written down, and is what the API shows.
+func TestWhatAVerdictRestsOnIsInTheDocument(t *testing.T) {
+	text, err := os.ReadFile("../../docs/api.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "| of a flow | of a surge | |\n")
+	if !found {
+		t.Fatal("docs/api.md has no such table")
+	}
+	section, _, _ = strings.Cut(section, "\n\n")
+	names := func(of any) (all []string) {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(of)) {
+			all = append(all, f.Tag.Get("json"))
+		}
+		return all
+	}
+	documented := [2]map[string]bool{{}, {}}
+	for _, line := range strings.Split(section, "\n")[1:] {
+		cells := strings.Split(line, "|")
+		for i, of := range []any{FlowView{}, SurgeView{}} {
+			for _, m := range regexp.MustCompile("`([a-z_]+)`").FindAllStringSubmatch(cells[1+i], -1) {
+				documented[i][m[1]] = true
+				if !slices.Contains(names(of), m[1]) {
+					t.Errorf("docs/api.md has %s, and %T has not", m[1], of)
+				}
+			}
+		}
+	}
+	for _, name := range names(SurgeView{}) {
+		if name != "caller" && name != "semantic" && !documented[1][name] {
+			t.Errorf("docs/api.md lacks %s of a surge", name)
+		}
+	}
+	for _, name := range []string{"expected", "ratio", "score", "needed", "season_slot", "seasonal", "season_learning"} {
+		if !documented[0][name] {
+			t.Errorf("docs/api.md lacks %s of a flow", name)
+		}
 	}
 }
