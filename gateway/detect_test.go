@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"tidegate/detector"
 	"tidegate/gateway/console"
 )
 
@@ -120,6 +121,13 @@ func TestABurstIsSaidAndAlsoItsEnd(t *testing.T) {
 		if rate, expected := line["rate"].(float64), line["expected"].(float64); rate < 30 || rate > 420 || expected < 12 || expected > 20 {
 			t.Errorf("rate %v where %v was expected", rate, expected)
 		}
+		ratio, score, needed := line["ratio"].(float64), line["score"].(float64), line["needed"].(float64)
+		if ratio < 1.5 || score < needed || needed < 5 || line["season"] != detector.SlotAt(jump).String() || line["seasonal"] != false || line["learning"] != true {
+			t.Errorf("why: %v", line)
+		}
+		if since := time.UnixMicro(int64(line["since"].(float64) * 1e6)); since.Before(jump.Add(-time.Second)) || since.After(jump.Add(time.Second)) {
+			t.Errorf("since %v, jump at %v", line["since"], jump)
+		}
 		if waiting := line["waiting"].(float64); waiting < 1 || waiting > 400 {
 			t.Errorf("%v wait", waiting)
 		}
@@ -135,6 +143,12 @@ func TestABurstIsSaidAndAlsoItsEnd(t *testing.T) {
 			s.Surges[0].Peak < 300 || s.Surges[0].Peak > 420 || s.Surges[0].Baseline < 12 || s.Surges[0].Baseline > 20 ||
 			s.Surges[0].Start.Before(jump.Add(-time.Second)) || s.Surges[0].Start.After(jump.Add(time.Second)) {
 			t.Errorf("%+v, jump at %v", s.Surges, jump)
+		}
+		if v := s.Surges[0]; v.Observed != line["rate"] || v.Baseline != line["expected"] || v.Ratio != ratio || v.Score != score || v.Needed != needed || v.SeasonSlot != line["season"] || !v.SeasonLearning || v.Seasonal {
+			t.Errorf("the snapshot says %+v, the log %v", v, line)
+		}
+		if f := w.flow("ann", "chat", ""); f.Expected < 12 || f.Expected > 20 || f.Ratio < 10 || f.Needed < 5 || f.SeasonSlot != line["season"] || !f.SeasonLearning {
+			t.Errorf("the flow: %+v", f)
 		}
 		if f := w.flow("ann", "chat", ""); f.State != console.StateSurge || f.SurgeSince == nil || !f.SurgeSince.Equal(s.Surges[0].Start) {
 			t.Errorf("during: %+v", f)
@@ -154,6 +168,9 @@ func TestABurstIsSaidAndAlsoItsEnd(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.pace(&answers, 15, 20*time.Second, "GET /open/x", "X-API-Key: ann")
 		calm := w.said("calm")
+		if len(calm) == 1 && (calm[0]["since"] != line["since"] || calm[0]["ratio"].(float64) > 1.5) {
+			t.Errorf("%v", calm)
+		}
 		if len(calm) != 1 || calm[0]["caller"] != "ann" || calm[0]["semantic"] != "chat" || calm[0]["rate"].(float64) > 20 {
 			t.Errorf("%v", calm)
 		}

@@ -93,6 +93,39 @@ func TestARestartKeepsSeasons(t *testing.T) {
 	})
 }
 
+// What the gateway did not see from begin to end is no lesson, least of all that nothing came.
+func TestOnlyHoursThatWereSeenAreLearned(t *testing.T) {
+	bubble(t, func(t *testing.T) { // it is midnight, UTC
+		text := "[time]\nzone = \"UTC\"\n" + basic
+		w := newWorldIn(t, t.TempDir(), text, mirror)
+		until := func(hour, minute int) {
+			for end := time.Date(2000, 1, 1, hour, minute, 0, 0, time.UTC); time.Now().Before(end); time.Sleep(3 * time.Second) {
+				w.do("GET /v1/chat/x", annKey)
+			}
+		}
+		until(2, 10)
+		if s := w.season("ann", "chat", ""); s.Hours() != 2 {
+			t.Errorf("%d hours were learned of two and a bit", s.Hours())
+		}
+		w = w.afterRestart(text, 80*time.Minute) // until half past three
+		until(4, 59)
+		if s := w.season("ann", "chat", ""); s.Hours() != 2 {
+			t.Errorf("%d hours were learned of two, some bits and a pause", s.Hours())
+		}
+		until(5, 1)
+		s := w.season("ann", "chat", "")
+		if s.Hours() != 3 || s.Seen() != 3 {
+			t.Errorf("%d hours were learned, %d slots seen, want three", s.Hours(), s.Seen())
+		}
+		w = w.afterRestart(text, 0)
+		w.do("GET /v1/chat/x", annKey)
+		time.Sleep(250 * time.Millisecond)
+		if w.season("ann", "chat", "") != s {
+			t.Error("after another restart it is another")
+		}
+	})
+}
+
 func TestACrashForgetsNoMoreThanMinutesOfSeasons(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorldIn(t, t.TempDir(), basic, mirror)
