@@ -192,8 +192,13 @@ func (s *Season) Known() (n int) {
 	return n
 }
 
-// Hours is how many hours have been learned in all: as long as it is the same, so is the season.
+// Hours is how many hours have been learned in all.
 func (s *Season) Hours() uint32 { return s.hours }
+
+// Revision is another one when something was learned that is worth keeping, an hour or an excursion; 0: nothing was yet.
+func (s *Season) Revision() uint64 {
+	return uint64(s.hours)<<32 | uint64(s.habits.allOnsets)<<16 | uint64(s.habits.allBlips)
+}
 
 // Seen is how many of the 168 slots have been seen at least once.
 func (s *Season) Seen() (n int) {

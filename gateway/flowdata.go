@@ -27,7 +27,7 @@ type flowData struct {
 	wouldWait, wouldRefuse atomic.Uint64
 	rule                   atomic.Pointer[ruleFields]
 
-	kept uint32 // hours of its season that were handed over to be kept; the detector's goroutine's own
+	kept uint64 // revision of its season that was handed over to be kept; the detector's goroutine's own
 }
 
 // Watch is the part of the flow that is watched.

@@ -12,7 +12,7 @@ import (
 )
 
 // seasons keeps what flows are known to do in each hour of the week, for flows that the scheduler has forgotten
-// meanwhile and for the next run. A flow's season is its detector's own; here is a copy, as young as its last whole hour.
+// meanwhile and for the next run. A flow's season is its detector's own; here is a copy, as young as what it has learned last.
 //
 // The goroutine that steps the flows hands copies over, a few at each step, and asks for one where a flow is new. All
 // else, which may take long, is done by the goroutine that tends.
@@ -47,7 +47,7 @@ type handedSeason struct {
 }
 
 const (
-	// mostSeasons is how many are kept, 0.7 KiB each. When there are more, those that know the fewest hours go first, and
+	// mostSeasons is how many are kept, 1 KiB each. When there are more, those that know the fewest hours go first, and
 	// of these the ones that have not learned for longest: so what comes and goes, like the addresses of a scan, drives
 	// out nobody who has been there for weeks.
 	mostSeasons = 32_768
@@ -81,13 +81,13 @@ func (s *seasons) left(d *flowData) { s.hand(d, d.watch.State.Season(), mostLeav
 // hand hands a season over if it is news, unless there are so many already: then it is tried again with the next
 // sweep, or when the flow has been back.
 func (s *seasons) hand(d *flowData, season *detector.Season, most int) {
-	if season.Hours() == d.kept {
+	if season.Revision() == d.kept {
 		return
 	}
 	s.handing.Lock()
 	if len(s.handed) < most {
 		s.handed = append(s.handed, handedSeason{d.names(), *season})
-		d.kept = season.Hours()
+		d.kept = season.Revision()
 	}
 	s.handing.Unlock()
 }
@@ -98,7 +98,7 @@ func (s *seasons) recall(d *flowData, season *detector.Season) {
 	defer s.mu.Unlock()
 	if k := s.table[d.names()]; k != nil {
 		*season = k.season
-		d.kept = season.Hours()
+		d.kept = season.Revision()
 	}
 }
 

@@ -26,6 +26,21 @@ func taught(weeks int, scale float64) (s detector.Season) {
 	return s
 }
 
+// lesson is what a season has of the hours of the week. What else it has goes on from day to day.
+type lesson struct {
+	rates [week]float64
+	hours uint32
+	seen  int
+}
+
+func lessonOf(s detector.Season) (l lesson) {
+	for i := range l.rates {
+		l.rates[i], _ = s.At(detector.Slot(i))
+	}
+	l.hours, l.seen = s.Hours(), s.Seen()
+	return l
+}
+
 // data is what the gateway keeps of a flow; nil: there is no such flow.
 func (w *world) data(caller, semantic, tenant string) (found *flowData) {
 	w.g.scheduler.EachFlow(func(f scheduler.FlowStats) {
@@ -37,14 +52,14 @@ func (w *world) data(caller, semantic, tenant string) (found *flowData) {
 }
 
 // season is what a flow knows. Its first request has been seen.
-func (w *world) season(caller, semantic, tenant string) (s detector.Season) {
+func (w *world) season(caller, semantic, tenant string) (l lesson) {
 	w.t.Helper()
 	d := w.data(caller, semantic, tenant)
 	if d == nil {
 		w.t.Fatalf("no flow of %s %s %s", caller, semantic, tenant)
 	}
-	w.g.watched.flows.Look(d, func(f *detector.Flow) { s = *f.Season() })
-	return s
+	w.g.watched.flows.Look(d, func(f *detector.Flow) { l = lessonOf(*f.Season()) })
+	return l
 }
 
 // visit makes a request and lets the detector see it.
@@ -83,11 +98,11 @@ func TestARestartKeepsSeasons(t *testing.T) {
 			w.visit(annKey)
 			w.visit(shopKey, "X-Tenant-Id: t1")
 			w.visit(shopKey, "X-Tenant-Id: t2")
-			if w.season("ann", "chat", "") != taught(3, 1) || w.season("shop", "chat", "t1") != taught(2, 5) {
+			if w.season("ann", "chat", "") != lessonOf(taught(3, 1)) || w.season("shop", "chat", "t1") != lessonOf(taught(2, 5)) {
 				t.Errorf("down for %v: another season came back", down)
 			}
-			if s := w.season("shop", "chat", "t2"); s.Seen() != 0 {
-				t.Errorf("down for %v: who knew nothing knows %d hours", down, s.Seen())
+			if s := w.season("shop", "chat", "t2"); s.seen != 0 {
+				t.Errorf("down for %v: who knew nothing knows %d hours", down, s.seen)
 			}
 		}
 	})
@@ -104,18 +119,18 @@ func TestOnlyHoursThatWereSeenAreLearned(t *testing.T) {
 			}
 		}
 		until(2, 10)
-		if s := w.season("ann", "chat", ""); s.Hours() != 2 {
-			t.Errorf("%d hours were learned of two and a bit", s.Hours())
+		if s := w.season("ann", "chat", ""); s.hours != 2 {
+			t.Errorf("%d hours were learned of two and a bit", s.hours)
 		}
 		w = w.afterRestart(text, 80*time.Minute) // until half past three
 		until(4, 59)
-		if s := w.season("ann", "chat", ""); s.Hours() != 2 {
-			t.Errorf("%d hours were learned of two, some bits and a pause", s.Hours())
+		if s := w.season("ann", "chat", ""); s.hours != 2 {
+			t.Errorf("%d hours were learned of two, some bits and a pause", s.hours)
 		}
 		until(5, 1)
 		s := w.season("ann", "chat", "")
-		if s.Hours() != 3 || s.Seen() != 3 {
-			t.Errorf("%d hours were learned, %d slots seen, want three", s.Hours(), s.Seen())
+		if s.hours != 3 || s.seen != 3 {
+			t.Errorf("%d hours were learned, %d slots seen, want three", s.hours, s.seen)
 		}
 		w = w.afterRestart(text, 0)
 		w.do("GET /v1/chat/x", annKey)
@@ -147,7 +162,7 @@ func TestACrashForgetsNoMoreThanMinutesOfSeasons(t *testing.T) {
 		}
 		v := newWorldIn(t, other, basic, mirror)
 		v.visit(annKey)
-		if v.season("ann", "chat", "") != taught(3, 1) {
+		if v.season("ann", "chat", "") != lessonOf(taught(3, 1)) {
 			t.Error("another season came back")
 		}
 		if _, err := os.Stat(half); err == nil {
@@ -166,7 +181,7 @@ func TestAFlowThatWasForgottenFindsItsSeasonAgain(t *testing.T) {
 			t.Fatalf("%d flows are there after an hour of nothing", n)
 		}
 		w.visit(annKey)
-		if w.season("ann", "chat", "") != taught(3, 1) {
+		if w.season("ann", "chat", "") != lessonOf(taught(3, 1)) {
 			t.Error("another season came back")
 		}
 		if f := w.flow("ann", "chat", ""); f.SeasonSlot == "" {
@@ -183,13 +198,13 @@ func TestADetectorThatIsSwitchedOffForgetsNoSeason(t *testing.T) {
 		for _, change := range []string{"[detector]\nenabled = false\n", "[detector]\nseason = \"off\"\n", ""} {
 			w.reload(change + basic)
 			w.visit(annKey)
-			if w.season("ann", "chat", "") != taught(3, 1) {
+			if w.season("ann", "chat", "") != lessonOf(taught(3, 1)) {
 				t.Errorf("%q: the season is another", change)
 			}
 		}
 		w = w.afterRestart("[detector]\nseason = \"off\"\n"+basic, 0)
 		w = w.afterRestart(basic, 0)
-		if w.visit(annKey); w.season("ann", "chat", "") != taught(3, 1) {
+		if w.visit(annKey); w.season("ann", "chat", "") != lessonOf(taught(3, 1)) {
 			t.Error("after a run without seasons it is another")
 		}
 	})
@@ -230,7 +245,7 @@ func TestADamagedFileOfSeasonsIsSetAside(t *testing.T) {
 				}
 				w.teach("ann", "", taught(2, 7))
 				w = w.afterRestart(basic, 0)
-				if w.visit(annKey); w.season("ann", "chat", "") != taught(2, 7) {
+				if w.visit(annKey); w.season("ann", "chat", "") != lessonOf(taught(2, 7)) {
 					t.Error("the next file is no better")
 				}
 			})
@@ -260,7 +275,7 @@ func TestSeasonsThatCannotBeWrittenAreSaidOnceAndWrittenLater(t *testing.T) {
 		}
 		time.Sleep(seasonsEvery + time.Minute)
 		w = w.afterRestart(basic, 0)
-		if w.visit(annKey); w.season("ann", "chat", "") != taught(3, 1) {
+		if w.visit(annKey); w.season("ann", "chat", "") != lessonOf(taught(3, 1)) {
 			t.Error("they were not written later")
 		}
 	})
