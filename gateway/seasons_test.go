@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -404,6 +405,29 @@ func TestTheShapeOfASemanticIsThatOfItsCallers(t *testing.T) {
 	s.shape(now.Add(20 * 24 * time.Hour))
 	if _, known := (*s.shapes.Load())["chat"].At(2); known {
 		t.Error("what nobody has done for weeks is still the shape")
+	}
+}
+
+func TestAFileOfSeasonsIsHeldToWhatItSays(t *testing.T) {
+	for text, ok := range map[string]bool{
+		`{"seasons":1,"flows":0}`:                   true,
+		`{"seasons":1,"flows":1}`:                   false,
+		`{"seasons":2,"flows":0}`:                   false,
+		`{"seasons":1,"flows":1}` + "\n" + `{}`:     false,
+		`{"seasons":1,"flows":0}` + "\n" + `season`: false,
+		``: false,
+	} {
+		var b bytes.Buffer
+		zip := gzip.NewWriter(&b)
+		if _, err := zip.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := zip.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := readSeasons(&b, func(*seasonLine, *detector.Season) {}); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 

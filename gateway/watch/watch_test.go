@@ -81,6 +81,7 @@ func TestASurgeIsFoundAndEndsWhenTheDetectorIsSwitchedOff(t *testing.T) {
 		w.offer(f, 5)
 		w.step(&settings)
 	}
+	f.watch.State.Season().Learn(3, 50)
 	for i := 0; w.last != detector.SurgeBegan; i++ {
 		if i > 50 {
 			t.Fatal("ten times the rate is no surge after five seconds")
@@ -90,6 +91,9 @@ func TestASurgeIsFoundAndEndsWhenTheDetectorIsSwitchedOff(t *testing.T) {
 	}
 	if w.step(nil); w.last != detector.SurgeEnded || f.watch.State.Surging() {
 		t.Errorf("switched off, the verdict is %v", w.last)
+	}
+	if f.watch.State.Season().Seen() != 1 {
+		t.Error("switched off, the detector has forgotten the season")
 	}
 	if w.step(nil); w.last != detector.None {
 		t.Errorf("and then %v", w.last)
