@@ -7,7 +7,7 @@ const (
 	early        = cell / 10 // a step this near the end of a cell ends it
 	mostArrivals = 1 << 40   // in one step: so that sums fit
 	hotScales    = 4         // 0.2 to 1.6 s: by these a surge is seen to go on
-	boundsEvery  = 8         // cells
+	boundsEvery  = 16        // cells
 )
 
 // Flow is what the detector knows of one flow, its season included: at most 1.5 KiB, without pointers but the time

@@ -48,14 +48,14 @@ func (f *Flow) expect(c *Config) (e expectations) {
 	return e
 }
 
-// bound reckons, for the next boundsEvery cells, the counts below which no scale can have evidence worth weighing. x^2/2
-// is above what weigh finds for any count that exceeds its expectation by x standard deviations.
+// bound reckons, for the next boundsEvery cells, the counts below which no scale can have evidence worth weighing. What
+// exceeds m by d has less evidence than c while d < sqrt(2mc) + c/4, whatever m is.
 func (f *Flow) bound(c *Config) {
-	const margin = 0.7 // the level moves by a tenth until the next time at most
-	const worth = 2 * margin * noted
+	const margin = 0.7 // the level moves until the next time
 	e := f.expect(c)
 	for k := range f.bounds {
-		f.bounds[k] = uint32(min(math.MaxUint32, e[k]+math.Sqrt(worth*e[k]*f.variance(k))))
+		least := margin * noted * f.variance(k)
+		f.bounds[k] = uint32(min(math.MaxUint32, e[k]+math.Sqrt(2*e[k]*least)+least/4))
 	}
 }
 
