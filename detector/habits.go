@@ -59,7 +59,7 @@ func (h *habits) enter(bin uint8) {
 }
 
 func fade(n *uint8, all *uint16) {
-	by := (*n + fading/2) / fading
+	by := uint8((int(*n) + fading/2) / fading)
 	*n -= by
 	*all -= uint16(by)
 }
