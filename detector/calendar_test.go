@@ -72,6 +72,18 @@ func TestStepAMomentBeforeTheHourIsTheTideToo(t *testing.T) {
 	}
 }
 
+func TestSeasonExcusesItsStepOnce(t *testing.T) {
+	r := rand.New(rand.NewPCG(41, 12))
+	m := onADay(t, r, 0, 9, 1)
+	m.s -= 4 * aMinute
+	m.run(6*aMinute, poisson(r, at(100)))
+	begin := m.s
+	m.run(10, poisson(r, at(500)))
+	if len(m.began) != 1 || m.began[0]-begin > 1 {
+		t.Errorf("five times the usual step at %v: verdicts at %v", begin, m.began)
+	}
+}
+
 func TestSeasonExcusesNothingOnceItsHourHasBegun(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 3))
 	m := onADay(t, r, 0, 9, 1)
