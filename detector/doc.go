@@ -53,7 +53,7 @@
 // 66 times an hour at 5/s, 40 times at 20/s and 13 times at 50/s, each further nat 4.5 to 5 times more seldom: 8
 // once in 100 hours at 5/s, 16 never, extrapolated once in 10^7 hours. Of tides at the limit (60/s doubling in a
 // minute, in a straight line or as 2^t; 60/s to 240/s in 4 min) none of 1,000 was alarmed. Real traffic has
-// heavier tails than a multiple of Poisson's: what is left there are true bursts of one to three seconds.
+// heavier tails than a multiple of Poisson's: what is left there are true rises of one to three seconds; see Habits.
 //
 // # Delay
 //
@@ -69,21 +69,54 @@
 //
 // A dash is a rise that may never be found: by the time its arrivals suffice, a tide could have brought as many.
 //
+// # Habits
+//
+// S tells chance from a change of rate. It cannot tell a burst from a blip, a change that is over within seconds: in
+// its first second a blip is as true as a burst. Which of the two a rise will be is a matter of what the flow usually
+// does. So every excursion (S of 8 or more) is followed until it is known to have lasted for 8 s, a burst, or to have
+// passed, a blip, whether it was called a surge or not. For each half minute of the hour it is noted how many of both
+// began there, since most callers are machines, and machines call by the clock: what comes at 31 minutes past comes
+// there each hour.
+//
+// Let o and b be the rates of bursts and of blips in the present half minute, and let the height of blips above 8 have
+// an exponential tail of mean t, as exceedances over a high threshold have (Pickands; generalized Pareto with shape 0,
+// by which Siffer et al. set thresholds for streams). Of all blips the share that reaches S is e^-((S-8)/t). So the odds
+// that an excursion at S is a burst, and not a blip, are at least o / (b e^-((S-8)/t)), and they are at Odds when
+//
+//	S = 8 + t ln(Odds b/o)
+//
+// That is what a surge takes: at least 16 where bursts do not use to begin, 8 where they do, at most 60. Shiryaev's
+// Bayesian change detection does the same with a prior for the moment of change; here the prior is learned. o and b are
+// the half minute's own counts (o with half of what its neighbours have), with the flow's mean half minute as a prior
+// worth six hours, and t is the mean of the blips so far, at most 200 of them. Until something is known t is 1.3, and b
+// is 10 times o: 16. Habits fade within some 60 hours in which the flow is seen.
+//
+// A caller who makes himself jumpy on purpose gets 60 nats, no more. That is two seconds of twice 60/s, and half a second
+// of five times.
+//
+// # Season
+//
+// Season has the level of each hour of the week. It is a help, not a duty: what it says of an hour only ever allows
+// more. From 5 min before an hour that usually has k times the level of the one before (16 at most) until 5 min after
+// its begin, k times the level of before is expected, so the season's level is scaled to today's. From then on the
+// flow's own level has it. Only whole hours that were seen are learned: a gap in the steps is not, but the silence of
+// a flow that was quiet before it is. How a season is learned, robustly, stands with Season; Shape is the pooled one
+// that a new flow goes by.
+//
 // # States
 //
-// A flow is Learning until it has been seen for 5 s, not counting silence. Then Calm, or Rising with half of the
-// evidence. It is Surge when S reaches 16 while Rate is at least MinRate. From then on the level stands still. A
-// surge shows as long as one of the lengths up to 1.6 s has half of the evidence; when none has, the flow is
-// Cooling, and calm after Hold, if the mean of the newest 6.4 s is also below halfway to Ratio. So what it takes
-// to begin is twice what it takes to go on, and more than what it takes to end. A surge that has lasted for Learn
-// is the new normal.
+// A flow is Learning until it has been seen for 5 s, not counting silence. Then Calm, or Rising from S of 8 on. It is
+// Surge when S reaches what is needed while Rate is at least MinRate. From then on the level stands still. A surge
+// shows as long as one of the lengths up to 1.6 s has an S of 4; when none has, the flow is Cooling, and calm after Hold,
+// if the mean of the newest 6.4 s is also below halfway to Ratio. So what it takes to begin is at least twice what it
+// takes to go on, and more than what it takes to end. A surge that has lasted for Learn is the new normal.
 //
-// # What is not here yet
+// # What it cannot do
 //
-// The level knows no season: a rise that comes every day at nine within seconds is found every day. Bursts that a
-// flow shows every twenty seconds become its dispersion; those that it shows once a minute or more seldom are each
-// found, and do not yet teach it a higher threshold. A flow that comes and goes, and one day comes at twice its level,
-// is found at each coming, as no single surge lasts for Learn.
+// Which blips a flow has is known after it has had some; a new flow's first are found as surges. So are those that come at no
+// particular time, if they are as high as few were before. A burst that begins as slowly as a blip, at an unusual
+// moment, is found when it has outgrown the blips, some seconds later. A flow that comes and goes, and one day comes at
+// twice its level, is found at each coming, as no single surge lasts for Learn.
 //
 // # References
 //
