@@ -91,7 +91,7 @@
 // worth six hours, and t is the mean of the blips so far, at most 200 of them. Until something is known t is 1.3, and b
 // is 10 times o: 16. Habits fade within some 60 hours in which the flow is seen.
 //
-// A caller who makes himself jumpy on purpose gets 60 nats, no more. That is two seconds of twice 60/s, and half a second
+// A caller who makes himself jumpy on purpose gets 60 nats, no more. That is three seconds of twice 60/s, and half a second
 // of five times.
 //
 // # Season
