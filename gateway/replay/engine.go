@@ -15,6 +15,7 @@ import (
 
 // Engine plays requests through one configuration. Not safe for concurrent use.
 type Engine struct {
+	file     string
 	policy   *policy.Policy
 	names    *policy.Names
 	detector *detector.Config // nil: off
@@ -40,6 +41,7 @@ type Engine struct {
 	own   map[*scheduler.Item]time.Duration // recorded seat times of what waits
 
 	lanes    []*lane // by the number of their origin
+	origins  []*Origin
 	made     map[string]*policy.Caller
 	byKey    map[tallyKey]*tally
 	tallies  []*tally // in the order of their first request
@@ -75,7 +77,7 @@ type Play struct {
 // NewEngine makes an engine of a configuration. What it is told of semantics and plans that the configuration lacks is left alone.
 func NewEngine(c *config.Config, p Play) (*Engine, error) {
 	e := &Engine{
-		names: &policy.Names{}, log: p.Log, plan: p.Plan, step: never,
+		file: c.File, names: &policy.Names{}, log: p.Log, plan: p.Plan, step: never,
 		own: make(map[*scheduler.Item]time.Duration), made: make(map[string]*policy.Caller),
 		byKey: make(map[tallyKey]*tally), services: make(map[int32]*service),
 	}

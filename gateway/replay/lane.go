@@ -61,6 +61,7 @@ func (e *Engine) lane(o *Origin) *lane {
 	}
 	l := e.makeLane(o)
 	e.lanes[o.Number] = l
+	e.origins = append(e.origins, o)
 	return l
 }
 

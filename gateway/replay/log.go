@@ -105,17 +105,22 @@ func (l *Log) wants(e event) bool { return l != nil && l.only[e] }
 
 // begin begins a line.
 func (l *Log) begin(at int64, e event, names []byte) []byte {
-	ms := at / 1e6
-	if at%1e6 < 0 {
-		ms-- // before 1970, too, a moment lies in the millisecond that has begun
-	}
 	b := append(l.line[:0], `{"t_ms":`...)
-	b = strconv.AppendInt(b, ms, 10)
+	b = strconv.AppendInt(b, floorMS(at), 10)
 	b = append(b, `,"event":"`...)
 	b = append(b, eventNames[e]...)
 	b = append(b, '"')
 	b = append(b, l.head...)
 	return append(b, names...)
+}
+
+// floorMS is the millisecond that a moment lies in, before 1970 too.
+func floorMS(ns int64) int64 {
+	ms := ns / 1e6
+	if ns%1e6 < 0 {
+		ms--
+	}
+	return ms
 }
 
 // end writes the line. An error stays with the writer and is told by Flush.

@@ -8,16 +8,28 @@ import (
 
 // Report is what became of a trace. Its JSON names are part of the public contract.
 type Report struct {
+	Config   string  `json:"config"`
 	Requests int64   `json:"requests"`
 	FromMS   int64   `json:"from_ms"` // of the first and of the last arrival, by the trace's clock
 	ToMS     int64   `json:"to_ms"`
 	Total    Row     `json:"total"`
-	Rows     []Row   `json:"rows"` // by caller and semantic, the busiest first
+	Rows     []Row   `json:"rows"`             // by caller and semantic, the busiest first
+	Others   *OtherRows `json:"others,omitempty"` // all that are in none of the rows
 	Pools    []Pool  `json:"pools"`
-	Made     int     `json:"callers_made"` // that the configuration lacks
-	Observes bool    `json:"observes"`     // some rule holds nothing back
+	Notes    []Note  `json:"notes"`
 	Passed   *Passed `json:"passed_over,omitempty"`
+
+	all []*tally
 }
+
+// OtherRows are rows that are told together.
+type OtherRows struct {
+	Rows int `json:"rows"`
+	Row
+}
+
+// Note is something that is to be known before the rest is believed.
+type Note string
 
 // Row is what became of the requests of one caller and semantic.
 type Row struct {
@@ -58,23 +70,47 @@ type Passed struct {
 	Without int64    `json:"without_caller"`
 }
 
-// Report says what became of all that was played.
-func (e *Engine) Report() *Report {
-	r := &Report{ToMS: e.last / 1e6, Made: len(e.made), Observes: e.setup.Observe, Rows: make([]Row, 0, len(e.tallies))}
-	total := tally{}
-	for _, t := range e.tallies {
+// Report says what became of all that was played, with at most so many rows; 0: with all.
+func (e *Engine) Report(rows int) *Report {
+	r := &Report{Config: e.file, FromMS: floorMS(e.first), ToMS: floorMS(e.last), Rows: []Row{}, all: slices.Clone(e.tallies)}
+	slices.SortStableFunc(r.all, func(a, b *tally) int {
+		return cmp.Or(cmp.Compare(b.offered, a.offered), cmp.Compare(a.caller, b.caller), cmp.Compare(a.semantic, b.semantic))
+	})
+	var total, rest tally
+	for i, t := range r.all {
 		total.join(t)
+		if rows > 0 && i >= rows && len(r.all) > rows+1 {
+			rest.join(t)
+			continue
+		}
 		r.Rows = append(r.Rows, t.row())
 	}
-	slices.SortStableFunc(r.Rows, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(b.Offered, a.Offered), cmp.Compare(a.Caller, b.Caller), cmp.Compare(a.Semantic, b.Semantic))
-	})
-	r.Total = total.row()
-	r.Requests, r.FromMS = total.offered, e.first/1e6
+	if n := len(r.all) - len(r.Rows); n > 0 {
+		r.Others = &OtherRows{n, rest.row()}
+	}
+	r.Requests, r.Total = total.offered, total.row()
 	for _, p := range e.pools {
 		r.Pools = append(r.Pools, Pool{p.name, p.seats, p.mostInUse, p.mostWaits, seconds(time.Duration(p.full))})
 	}
+	r.Notes = e.notes()
 	return r
+}
+
+// PassedOver adds what of the trace could not be played.
+func (r *Report) PassedOver(t *Trace) {
+	r.Passed = t.passedOver()
+}
+
+func (t *Trace) passedOver() *Passed {
+	first, all := t.Flaws()
+	if all == 0 && t.Nobody() == 0 {
+		return nil
+	}
+	p := &Passed{Lines: all, First: []string{}, Without: t.Nobody()}
+	for _, f := range first {
+		p.First = append(p.First, f.Error())
+	}
+	return p
 }
 
 func (t *tally) row() Row {
