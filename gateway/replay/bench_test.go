@@ -1,19 +1,6 @@
 package replay
 
-import (
-	"testing"
-
-	"tidegate/gateway/config"
-)
-
-func configFor(tb testing.TB, text string) *config.Config {
-	tb.Helper()
-	c, err := config.LoadBytes("config.toml", []byte(text), nil)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return c
-}
+import "testing"
 
 const benchConfig = `
 [[pools]]

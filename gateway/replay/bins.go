@@ -66,6 +66,8 @@ func (b *bins) survey() error {
 		return errors.New("it has no row")
 	case !any:
 		return fmt.Errorf("none of its rows can be read; the first is %w", passed.first[0])
+	case b.width > maxBin && b.width < math.MaxInt64:
+		return errors.New("its times are more than 366 days apart, which is no length of a bin")
 	case b.width == math.MaxInt64:
 		return errors.New("all its rows have one time, so the length of a bin cannot be told: add an empty bin, or write it with # caller=X start_ms=N bin_ms=N")
 	}

@@ -49,8 +49,8 @@ func (d *dense) head(line string) error {
 		case "start_ms":
 			start, err = parseMS(value)
 		case "bin_ms":
-			if width, err = parseMS(value); err == nil && width <= 0 {
-				err = errors.New("it must be above 0")
+			if width, err = parseMS(value); err == nil && (width <= 0 || width > maxBin) {
+				err = errors.New("it must be above 0 and at most 366 days")
 			}
 		default:
 			continue
@@ -107,8 +107,8 @@ func (d *dense) nextBin() bool {
 	}
 	d.columns = true
 	from := d.from
-	if d.from > math.MaxInt64-2*d.width {
-		d.t.flaws.add(d.path, d.lines.Number(), errors.New("the bin lies beyond the year 2262; the rest of the file is not read"))
+	if from > maxMS*1_000_000 {
+		d.t.flaws.add(d.path, d.lines.Number(), fmt.Errorf("its bin: %w; the rest of the file is not read", errFar))
 		return false
 	}
 	d.from += d.width // a bin that cannot be read is empty, and the others keep their place

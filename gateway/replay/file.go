@@ -3,9 +3,9 @@ package replay
 import (
 	"errors"
 	"io"
-	"math"
 	"os"
 	"strconv"
+	"time"
 
 	"tidegate/gateway/record"
 )
@@ -79,8 +79,14 @@ func (r *file) progress() (done, all int64) { return r.read, r.size }
 
 func (r *file) close() error { return r.f.Close() }
 
-// maxMS is the farthest moment, in ms from 1970, that fits ns: the year 2262.
-const maxMS = math.MaxInt64/1_000_000 - 1
+const (
+	// maxMS is the farthest moment, in ms from 1970: the sum of two of them fits, in ns.
+	maxMS = 1 << 62 / 1_000_000
+	// maxBin is the longest bin, in ns.
+	maxBin = 366 * 24 * int64(time.Hour)
+)
+
+var errFar = errors.New("it lies outside of the years 1824 to 2116")
 
 // parseMS reads a moment in milliseconds since 1970.
 func parseMS(s string) (ns int64, err error) {
@@ -89,7 +95,7 @@ func parseMS(s string) (ns int64, err error) {
 		return 0, errors.New("it is no whole number of milliseconds")
 	}
 	if ms > maxMS || ms < -maxMS {
-		return 0, errors.New("it lies outside of the years 1678 to 2262")
+		return 0, errFar
 	}
 	return ms * 1_000_000, nil
 }

@@ -15,7 +15,7 @@ func (e *Engine) notes() []Note {
 	}
 	if n := len(e.made); n > 0 {
 		for _, c := range e.made {
-			say("%d of the trace's callers are not in the config: they have plan %s, pool %s and all semantics", n, c.Plan.Name, c.Pool)
+			say("callers that the config lacks (%d) have plan %s, pool %s and all semantics", n, c.Plan.Name, c.Pool)
 			break
 		}
 	}
@@ -32,7 +32,7 @@ func (e *Engine) notes() []Note {
 		oneTenant = oneTenant || l.byTenant && !l.full
 	}
 	if list := listed(types); list != "" {
-		say("type %s counts as default: the config has no such semantic, its route does not accept it, or the caller has not registered it", list)
+		say("type %s counts as default: it is no semantic, its route does not accept it, or its caller has not registered it", list)
 	}
 	if list := listed(routes); list != "" {
 		say("the config has no route %s: the first that accepts the semantic is taken", list)

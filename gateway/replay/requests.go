@@ -35,7 +35,7 @@ func (r *requests) next(a *Arrival) bool {
 		}
 		switch {
 		case rec.At > maxMS || rec.At < -maxMS:
-			r.t.flaws.add("timestamp_ms", 0, errors.New("a time lies outside of the years 1678 to 2262"))
+			r.t.flaws.add("timestamp_ms", 0, errFar)
 			continue
 		case rec.Caller == "":
 			r.t.nobody++

@@ -63,7 +63,7 @@ func (b *bin) next() bool {
 		return false
 	}
 	if b.step > 0 {
-		b.at = b.end - int64((float64(b.left)-0.5)*b.step)
+		b.at = b.end - int64(math.Ceil((float64(b.left)-0.5)*b.step))
 		return true
 	}
 	b.draw()

@@ -120,11 +120,29 @@ func waitText(ms float64) string {
 	case ms == 0:
 		return "0"
 	case ms < 1000:
-		return strconv.FormatFloat(ms, 'g', 3, 64) + "ms"
+		return threeDigits(ms) + "ms"
 	case ms < 60_000:
-		return strconv.FormatFloat(ms/1000, 'g', 3, 64) + "s"
+		return threeDigits(ms/1000) + "s"
 	}
 	return durationText(time.Duration(ms) * time.Millisecond)
+}
+
+// threeDigits writes a number above 0 and up to 1,000 with three digits that count.
+func threeDigits(x float64) string {
+	decimals := 2
+	switch {
+	case x >= 100:
+		decimals = 0
+	case x >= 10:
+		decimals = 1
+	case x < 1:
+		decimals = 3
+	}
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if decimals > 0 {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
 }
 
 func secondsText(s float64) string {
