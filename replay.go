@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 
 	"tidegate/gateway/config"
 	"tidegate/gateway/replay"
@@ -100,11 +99,12 @@ func (p *replaying) run(out io.Writer) (err error) {
 	requests := replay.Run(t, engines, shown.look)
 	shown.end(requests, len(engines))
 	if p.bench {
-		perSecond, err := replay.Bench(configs[0], time.Second)
-		if err != nil {
+		const requests = 2_000_000
+		w := startWatch()
+		if err := replay.Bench(configs[0], requests); err != nil {
 			return err
 		}
-		fmt.Fprintf(os.Stderr, "the scheduler alone, one request after the other: %s requests/s\n", rateText(perSecond))
+		fmt.Fprintf(os.Stderr, "%d requests through the scheduler alone in %s\n", requests, w.text(requests))
 	}
 	if err := p.play.Log.Flush(); err != nil {
 		return err

@@ -7,18 +7,18 @@ import (
 
 // Diff is what another configuration would have changed for the same requests. Its JSON names are part of the public contract.
 type Diff struct {
-	Before    string       `json:"before"` // the config files
-	After     string       `json:"after"`
-	Requests  int64        `json:"requests"`
-	FromMS    int64        `json:"from_ms"`
-	ToMS      int64        `json:"to_ms"`
-	Total     Change       `json:"total"`
-	Changes   []Change     `json:"changes"`          // the largest first
-	Others    *OtherChanges     `json:"others,omitempty"` // changes that are in none of them
-	Unchanged int          `json:"unchanged"`        // callers and semantics for whom everything is as before
-	Pools     []PoolChange `json:"pools"`            // those that changed
-	Notes     [2][]Note    `json:"notes"`            // before, after
-	Passed    *Passed      `json:"passed_over,omitempty"`
+	Before    string        `json:"before"` // the config files
+	After     string        `json:"after"`
+	Requests  int64         `json:"requests"`
+	FromMS    int64         `json:"from_ms"`
+	ToMS      int64         `json:"to_ms"`
+	Total     Change        `json:"total"`
+	Changes   []Change      `json:"changes"`          // the largest first
+	Others    *OtherChanges `json:"others,omitempty"` // changes that are in none of them
+	Unchanged int           `json:"unchanged"`        // callers and semantics for whom everything is as before
+	Pools     []PoolChange  `json:"pools"`            // those that changed
+	Notes     [2][]Note     `json:"notes"`            // before, after
+	Passed    *Passed       `json:"passed_over,omitempty"`
 }
 
 // Change is what changes for one caller and semantic. A side is nil where there are no such requests: the other

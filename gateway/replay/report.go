@@ -8,16 +8,16 @@ import (
 
 // Report is what became of a trace. Its JSON names are part of the public contract.
 type Report struct {
-	Config   string  `json:"config"`
-	Requests int64   `json:"requests"`
-	FromMS   int64   `json:"from_ms"` // of the first and of the last arrival, by the trace's clock
-	ToMS     int64   `json:"to_ms"`
-	Total    Row     `json:"total"`
-	Rows     []Row   `json:"rows"`             // by caller and semantic, the busiest first
+	Config   string     `json:"config"`
+	Requests int64      `json:"requests"`
+	FromMS   int64      `json:"from_ms"` // of the first and of the last arrival, by the trace's clock
+	ToMS     int64      `json:"to_ms"`
+	Total    Row        `json:"total"`
+	Rows     []Row      `json:"rows"`             // by caller and semantic, the busiest first
 	Others   *OtherRows `json:"others,omitempty"` // all that are in none of the rows
-	Pools    []Pool  `json:"pools"`
-	Notes    []Note  `json:"notes"`
-	Passed   *Passed `json:"passed_over,omitempty"`
+	Pools    []Pool     `json:"pools"`
+	Notes    []Note     `json:"notes"`
+	Passed   *Passed    `json:"passed_over,omitempty"`
 
 	all []*tally
 }
