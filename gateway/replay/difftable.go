@@ -28,8 +28,7 @@ func (d *Diff) WriteText(out io.Writer) error {
 		fmt.Fprintf(&b, "nothing changes: each of the %d callers and semantics fares as before\n", d.Unchanged)
 	}
 	d.writePools(&b)
-	_, err := io.WriteString(out, b.String())
-	return err
+	return writeLines(out, b.String())
 }
 
 func (d *Diff) writeChanges(b *strings.Builder) {

@@ -88,7 +88,8 @@ func TestRefusalsAreToldByCode(t *testing.T) {
 		{
 			"rate", `rate = "2/s"`, "rate = \"2/s\"\nover_rate = \"reject\"",
 			func(s *play) { s.offer(0, "acme", "chat"); s.offer(0, "acme", "chat"); s.offer(0, "acme", "chat") },
-			"acme", map[string]int64{"rate_exceeded": 1},
+			"acme",
+			map[string]int64{"rate_exceeded": 1},
 		},
 		{
 			"no wait is allowed", `max_wait = "10s"`, `max_wait = "0s"`,
@@ -97,27 +98,32 @@ func TestRefusalsAreToldByCode(t *testing.T) {
 					s.offer(0, "acme", "chat")
 				}
 			},
-			"acme", map[string]int64{"wait_too_long": 6}, // two are paid; the others count as long while nothing is known, so one has a seat
+			"acme",
+			map[string]int64{"wait_too_long": 6}, // two are paid; the others count as long while nothing is known, so one has a seat
 		},
 		{
 			"in flight", `rate = "2/s"`, "rate = \"2/s\"\nmax_in_flight = 1\nover_in_flight = \"reject\"",
 			func(s *play) { s.offer(0, "acme", "chat"); s.offer(0, "acme", "chat") },
-			"acme", map[string]int64{"too_many_in_flight": 1},
+			"acme",
+			map[string]int64{"too_many_in_flight": 1},
 		},
 		{
 			"disabled", "", "",
 			func(s *play) { s.offer(0, "off", "chat") },
-			"off", map[string]int64{"caller_disabled": 1},
+			"off",
+			map[string]int64{"caller_disabled": 1},
 		},
 		{
 			"queue", "seats = 4", "seats = 1\nmax_waiting = 1\nmax_flow_share = 1",
 			func(s *play) { s.offer(0, "acme", "chat"); s.offer(0, "acme", "chat"); s.offer(0, "acme", "chat") },
-			"acme", map[string]int64{"queue_full": 1, "wait_expired": 1},
+			"acme",
+			map[string]int64{"queue_full": 1, "wait_expired": 1},
 		},
 		{
 			"expired", "seats = 4", "seats = 1",
 			func(s *play) { s.offer(0, "acme", "chat"); s.offer(0, "acme", "chat") },
-			"acme", map[string]int64{"wait_expired": 1},
+			"acme",
+			map[string]int64{"wait_expired": 1},
 		},
 	} {
 		s := newPlay(t, strings.Replace(platform, c.change, c.with, 1), Play{Service: map[string]time.Duration{"chat": 30 * time.Second}})

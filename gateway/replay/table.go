@@ -54,6 +54,16 @@ func (r *Report) WriteText(out io.Writer) error {
 		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t\n", p.Name, p.Seats, p.PeakInUse, p.PeakWaiting, secondsText(p.FullSeconds))
 	}
 	w.Flush()
+	return writeLines(out, b.String())
+}
+
+// writeLines writes a text without the blanks that its lines end in.
+func writeLines(out io.Writer, text string) error {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		b.WriteString(strings.TrimRight(line, " \n"))
+		b.WriteByte('\n')
+	}
 	_, err := io.WriteString(out, b.String())
 	return err
 }
