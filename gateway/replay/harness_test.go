@@ -193,7 +193,10 @@ type happened struct {
 	Expected float64 `json:"expected"`
 	Ratio    float64 `json:"ratio"`
 	Score    float64 `json:"score"`
+	Needed   float64 `json:"needed"`
 	Since    int64   `json:"since_ms"`
+	Slot     string  `json:"slot"`
+	Learning bool    `json:"learning"`
 }
 
 // finished ends the play and gives the events of some kinds.

@@ -13,7 +13,7 @@ func step(s *play, caller string) {
 }
 
 func TestAStepIsASurgeWithItsReasonAndEndsWithACalm(t *testing.T) {
-	s := newPlay(t, platform, Play{Plan: "paid"})
+	s := newPlay(t, "[time]\nzone = \"UTC\"\n"+platform, Play{Plan: "paid"})
 	step(s, "promo")
 	verdicts := s.finished("surge", "calm")
 	if len(verdicts) != 2 {
@@ -23,8 +23,8 @@ func TestAStepIsASurgeWithItsReasonAndEndsWithACalm(t *testing.T) {
 	if on.Event != "surge" || on.T < 300_000 || on.T > 301_000 || on.T%100 != 0 {
 		t.Errorf("the surge is found at %d ms", on.T)
 	}
-	if on.Caller != "promo" || on.Semantic != "chat" || on.Observed < 25 || on.Expected < 10 || on.Expected > 30 || on.Score < 8 ||
-		on.Ratio < 1.5 || on.Since < 299_000 || on.Since > on.T {
+	if on.Caller != "promo" || on.Semantic != "chat" || on.Observed < 25 || on.Expected < 10 || on.Expected > 30 || on.Score < on.Needed || on.Needed <= 0 ||
+		on.Ratio < 1.5 || on.Since < 299_000 || on.Since > on.T || on.Slot == "" || !on.Learning {
 		t.Errorf("it is explained as %+v", on)
 	}
 	if off.Event != "calm" || off.T < 360_000 || off.T > 400_000 {

@@ -7,19 +7,19 @@ import (
 
 // appendVerdict appends what the detector says of a flow.
 func appendVerdict(b []byte, d *flow) []byte {
-	s := &d.watch.State
-	observed, expected := s.Rate(), s.Expected()
-	b = appendNumber(b, `,"observed":`, round(observed))
-	b = appendNumber(b, `,"expected":`, round(expected))
-	if expected > 0 {
-		b = appendNumber(b, `,"ratio":`, round(observed/expected))
-	}
-	b = appendNumber(b, `,"score":`, round(s.Score()))
-	if since := s.Since(); !since.IsZero() {
+	r := d.watch.State.Report()
+	b = appendNumber(b, `,"observed":`, round(r.Observed))
+	b = appendNumber(b, `,"expected":`, round(r.Expected))
+	b = appendNumber(b, `,"ratio":`, round(r.Ratio))
+	b = appendNumber(b, `,"score":`, round(r.Score))
+	b = appendNumber(b, `,"needed":`, round(r.Needed))
+	if !r.Since.IsZero() {
 		b = append(b, `,"since_ms":`...)
-		b = strconv.AppendInt(b, since.UnixMilli(), 10)
+		b = strconv.AppendInt(b, r.Since.UnixMilli(), 10)
 	}
-	return b
+	b = appendJSON(append(b, `,"slot":`...), r.Slot.String())
+	b = strconv.AppendBool(append(b, `,"seasonal":`...), r.Seasonal)
+	return strconv.AppendBool(append(b, `,"learning":`...), r.Learning)
 }
 
 func round(x float64) float64 { return math.Round(x*100) / 100 }
