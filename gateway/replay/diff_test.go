@@ -152,6 +152,13 @@ func TestAChangeOfWaitsOrSurgesAloneIsAChange(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
+	fewer := Row{Caller: "a", Offered: 10, AtOnce: 5, Waited: 1, Codes: map[string]int64{"queue_full": 4}}
+	if c := change(&same, &fewer); c.same() || c.Size != 5 {
+		t.Errorf("five of ten fare otherwise: %+v", c)
+	}
+	if c := change(nil, &same); c.same() || c.Size != 10 {
+		t.Errorf("ten are new: %+v", c)
+	}
 	if c := change(&same, &same); !c.same() {
 		t.Error("the same is a change")
 	}

@@ -171,8 +171,8 @@ func TestACallerThatIsMadeCountsInItsPool(t *testing.T) {
 	alone := strings.Split(platform, "[[callers]]")[0]
 	peak := func(callers ...string) int {
 		s := newPlay(t, strings.Replace(alone, `seats = 4`, "seats = 10\nlong_ceiling = 1\nexcess_ceiling = 0.5", 1), Play{Service: map[string]time.Duration{"chat": time.Second, "export": ms(10)}})
-		for _, c := range callers {
-			s.offer(0, c, "export") // sets the measure of what is quick
+		for i := range 4 { // sets the measure of what is quick
+			s.offer(float64(i)/10, callers[i%len(callers)], "export")
 		}
 		s.offer(1, callers[0], "chat")
 		for i := range 40 {

@@ -3,6 +3,7 @@ package replay
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // 20 a second for five minutes, then 200 for one, then 20 again.
@@ -36,7 +37,8 @@ func TestAStepIsASurgeWithItsReasonAndEndsWithACalm(t *testing.T) {
 }
 
 func TestASurgeThatTheTraceEndsInIsToldAsOn(t *testing.T) {
-	s := newPlay(t, platform, Play{Plan: "paid"})
+	// What is in flight ends long after the last arrival.
+	s := newPlay(t, platform, Play{Plan: "paid", Service: map[string]time.Duration{"chat": time.Minute}})
 	s.poisson(0, 300, 20, "promo", "chat", 1)
 	s.poisson(300, 10, 200, "promo", "chat", 1)
 	if v := s.finished("surge", "calm"); len(v) != 1 {
@@ -94,4 +96,22 @@ func TestAFlowThatIsSilentForLongCostsNoSteps(t *testing.T) {
 		t.Errorf("after twenty seconds more %d flows are stepped, the next time at %d", s.engine.flows.Len(), s.engine.step)
 	}
 	s.offer(100*365*86400/2, "a", "chat") // takes no time
+}
+
+func TestFlowsThatAreIdleForLongAreDroppedAsTheyAreLive(t *testing.T) {
+	s := newPlay(t, platform, Play{})
+	flows := func() int { return s.engine.core.Stats(s.engine.moment(s.engine.now), 0).FlowsTotal }
+	s.offer(0, "a", "chat")
+	s.offer(9*60, "b", "chat")
+	if n := flows(); n != 2 {
+		t.Errorf("after nine minutes there are %d flows of 2", n)
+	}
+	s.offer(11*60, "b", "chat")
+	if n := flows(); n != 1 {
+		t.Errorf("after eleven minutes there are %d flows, of which one is idle", n)
+	}
+	s.offer(1e6, "c", "chat")
+	if n := flows(); n != 1 {
+		t.Errorf("after days there are %d flows", n)
+	}
 }
