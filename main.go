@@ -24,6 +24,7 @@ var commands = []command{
 	{"run", "serve (the default)", serve},
 	{"check", "check a config file; every problem with its place", check},
 	{"explain", "say which rule a request meets, and why", explain},
+	{"replay", "play a trace through a config: who would wait, who would be refused", replayTrace},
 	{"convert", "make a trace of nginx, combined or common access logs", convert},
 	{"key", "make a new key and the hash to put into the config", newKey},
 	{"version", "print the version", printVersion},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"tidegate/gateway/policy"
 	"tidegate/scheduler"
 )
 
@@ -112,8 +113,7 @@ func (x *exchange) admit() bool {
 	return x.refuse(codeOf(verdict))
 }
 
-// requestOverhead is what a waiting request holds besides its body: its header and buffers.
-const requestOverhead = 8 << 10
+const requestOverhead = policy.RequestOverhead
 
 func codeOf(v scheduler.Verdict) Code {
 	return [...]Code{

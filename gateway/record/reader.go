@@ -254,3 +254,6 @@ func (r *Reader) Close() error {
 	r.open = nil
 	return err
 }
+
+// Progress is how many blocks of lines have been read for the second time, and of how many.
+func (r *Reader) Progress() (done, all int) { return r.block, len(r.rest) }

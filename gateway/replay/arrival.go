@@ -1,0 +1,54 @@
+package replay
+
+import "time"
+
+// Arrival is one request of a trace.
+type Arrival struct {
+	At     int64 // ns since 1970, by the trace's clock
+	Origin *Origin
+	Tenant string        // its hash; "" where the trace does not say or there was none
+	Seat   time.Duration // for how long it held its seat when it was recorded; 0: the trace does not say
+}
+
+// Origin is what the requests of one caller, type and route have in common. There is one for each, with a number.
+type Origin struct {
+	Number int // from 0
+	originKey
+}
+
+type originKey struct {
+	Caller, Type, Route string
+	Full                bool // the trace knows of tenants
+}
+
+// others is the caller as whom those are counted for whom there is no room.
+const others = "others"
+
+// origins gives out origins, up to a bound.
+type origins struct {
+	most int
+	of   map[originKey]*Origin
+}
+
+func newOrigins(most int) *origins {
+	return &origins{most: max(most, 1), of: make(map[originKey]*Origin)}
+}
+
+// origin finds the origin or makes it. Past the bound, new callers are one; past twice the bound, so are their types.
+func (s *origins) origin(k originKey) *Origin {
+	if o := s.of[k]; o != nil {
+		return o
+	}
+	if len(s.of) >= s.most {
+		k.Caller = others
+		if len(s.of) >= 2*s.most {
+			k.Type, k.Route = "", ""
+		}
+		if o := s.of[k]; o != nil {
+			return o
+		}
+	}
+	o := &Origin{Number: len(s.of), originKey: k}
+	s.of[k] = o
+	return o
+}

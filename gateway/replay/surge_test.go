@@ -1,0 +1,117 @@
+package replay
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// 20 a second for five minutes, then 200 for one, then 20 again.
+func step(s *play, caller string) {
+	s.poisson(0, 300, 20, caller, "chat", 1)
+	s.poisson(300, 60, 200, caller, "chat", 1)
+	s.poisson(360, 120, 20, caller, "chat", 1)
+}
+
+func TestAStepIsASurgeWithItsReasonAndEndsWithACalm(t *testing.T) {
+	s := newPlay(t, "[time]\nzone = \"UTC\"\n"+platform, Play{Plan: "paid"})
+	step(s, "promo")
+	verdicts := s.finished("surge", "calm")
+	if len(verdicts) != 2 {
+		t.Fatalf("got %+v", verdicts)
+	}
+	on, off := verdicts[0], verdicts[1]
+	if on.Event != "surge" || on.T < 300_000 || on.T > 301_000 || on.T%100 != 0 {
+		t.Errorf("the surge is found at %d ms", on.T)
+	}
+	if on.Caller != "promo" || on.Semantic != "chat" || on.Observed < 25 || on.Expected < 10 || on.Expected > 30 || on.Score < on.Needed || on.Needed <= 0 ||
+		on.Ratio < 1.5 || on.Since < 299_000 || on.Since > on.T || on.Slot == "" || !on.Learning {
+		t.Errorf("it is explained as %+v", on)
+	}
+	if off.Event != "calm" || off.T < 360_000 || off.T > 400_000 {
+		t.Errorf("it ends with %+v", off)
+	}
+	if r := s.row("promo", "chat"); r.Surges != 1 || r.Surging {
+		t.Errorf("told: %+v", r)
+	}
+}
+
+func TestASurgeThatTheTraceEndsInIsToldAsOn(t *testing.T) {
+	// What is in flight ends long after the last arrival.
+	s := newPlay(t, platform, Play{Plan: "paid", Service: map[string]time.Duration{"chat": time.Minute}})
+	s.poisson(0, 300, 20, "promo", "chat", 1)
+	s.poisson(300, 10, 200, "promo", "chat", 1)
+	if v := s.finished("surge", "calm"); len(v) != 1 {
+		t.Errorf("got %+v: that nothing comes after the end is no calm", v)
+	}
+	if r := s.row("promo", "chat"); r.Surges != 1 || !r.Surging {
+		t.Errorf("told: %+v", r)
+	}
+}
+
+func TestADetectorThatIsOffFindsNothing(t *testing.T) {
+	s := newPlay(t, strings.Replace(platform, "[detector]", "[detector]\nenabled = false", 1), Play{Plan: "paid"})
+	step(s, "promo")
+	if v := s.finished("surge", "calm"); len(v) != 0 {
+		t.Errorf("got %+v", v)
+	}
+}
+
+// A surging flow's unpaid work comes after everybody else's: the engine tells the core of the verdict.
+func TestASurgeChangesTheBandOfUnpaidWork(t *testing.T) {
+	s := newPlay(t, platform, Play{})
+	step(s, "promo")
+	bands := map[string]int{}
+	for _, h := range s.finished("dispatched", "refused") {
+		if h.T > 302_000 && h.T < 360_000 {
+			bands[h.Band]++
+		}
+		if h.Band == "surge" && h.T < 300_000 {
+			t.Fatalf("before it: %+v", h)
+		}
+	}
+	if bands["surge"] == 0 || bands["excess"] > 0 {
+		t.Errorf("bands %v", bands)
+	}
+}
+
+// A verdict at t knows the arrivals before t, on the grid of the trace's clock.
+func TestVerdictsLieOnTheGridAndComeBeforeWhatArrivesThen(t *testing.T) {
+	for ns, want := range map[int64]int64{0: 100e6, 1: 100e6, 99_999_999: 100e6, 100e6: 200e6, -1: 0, -100e6: 0, -100_000_001: -100e6} {
+		if got := gridAfter(ns); got != want {
+			t.Errorf("after %d: %d, want %d", ns, got, want)
+		}
+	}
+}
+
+func TestAFlowThatIsSilentForLongCostsNoSteps(t *testing.T) {
+	s := newPlay(t, platform, Play{})
+	s.offer(0, "a", "chat")
+	s.offer(60, "b", "chat")
+	if s.engine.flows.Len() > 1 {
+		t.Errorf("after a minute %d flows are stepped", s.engine.flows.Len())
+	}
+	s.engine.advance(80e9)
+	if s.engine.flows.Len() != 0 || s.engine.step != never {
+		t.Errorf("after twenty seconds more %d flows are stepped, the next time at %d", s.engine.flows.Len(), s.engine.step)
+	}
+	s.offer(100*365*86400/2, "a", "chat") // takes no time
+}
+
+func TestFlowsThatAreIdleForLongAreDroppedAsTheyAreLive(t *testing.T) {
+	s := newPlay(t, platform, Play{})
+	flows := func() int { return s.engine.core.Stats(s.engine.moment(s.engine.now), 0).FlowsTotal }
+	s.offer(0, "a", "chat")
+	s.offer(9*60, "b", "chat")
+	if n := flows(); n != 2 {
+		t.Errorf("after nine minutes there are %d flows of 2", n)
+	}
+	s.offer(11*60, "b", "chat")
+	if n := flows(); n != 1 {
+		t.Errorf("after eleven minutes there are %d flows, of which one is idle", n)
+	}
+	s.offer(1e6, "c", "chat")
+	if n := flows(); n != 1 {
+		t.Errorf("after days there are %d flows", n)
+	}
+}
