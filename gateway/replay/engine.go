@@ -48,6 +48,7 @@ type Engine struct {
 	pools    []*poolTally
 	services map[int32]*service
 	surging  int
+	seasons  map[string]detector.Season // of flows that are quiet, by their names
 }
 
 const (
@@ -67,6 +68,23 @@ type flow struct {
 // Watch is the part of the flow that is watched.
 func (f *flow) Watch() *watch.Flow { return &f.watch }
 
+// mostSeasons is how many are remembered; the gateway keeps more, and chooses.
+const mostSeasons = 10_000
+
+// left remembers what a flow that is quiet now does at which time: the scheduler may drop the flow.
+func (e *Engine) left(f *flow) {
+	if _, known := e.seasons[string(f.names)]; known || len(e.seasons) < mostSeasons {
+		e.seasons[string(f.names)] = *f.watch.State.Season()
+	}
+}
+
+// recall is for the first step of a flow that may have been there before.
+func (e *Engine) recall(f *flow, season *detector.Season) {
+	if s, known := e.seasons[string(f.names)]; known {
+		*season = s
+	}
+}
+
 // Play says how a configuration is played.
 type Play struct {
 	Service map[string]time.Duration // by semantic
@@ -80,7 +98,9 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 		file: c.File, names: &policy.Names{}, log: p.Log, plan: p.Plan, step: never,
 		own: make(map[*scheduler.Item]time.Duration), made: make(map[string]*policy.Caller),
 		byKey: make(map[tallyKey]*tally), services: make(map[int32]*service),
+		seasons: make(map[string]detector.Season),
 	}
+	e.flows.Recall, e.flows.Left = e.recall, e.left
 	var err error
 	if e.policy, err = policy.Compile(c, e.names, 1); err != nil {
 		return nil, err
