@@ -48,7 +48,7 @@ type Engine struct {
 	pools    []*poolTally
 	services map[int32]*service
 	surging  int
-	seasons  map[string]detector.Season // of flows that are quiet, by their names
+	seasons  map[scheduler.Key]detector.Season // of flows that are quiet
 }
 
 const (
@@ -73,14 +73,14 @@ const mostSeasons = 10_000
 
 // left remembers what a flow that is quiet now does at which time: the scheduler may drop the flow.
 func (e *Engine) left(f *flow) {
-	if _, known := e.seasons[string(f.names)]; known || len(e.seasons) < mostSeasons {
-		e.seasons[string(f.names)] = *f.watch.State.Season()
+	if _, known := e.seasons[f.flow.Key]; known || len(e.seasons) < mostSeasons {
+		e.seasons[f.flow.Key] = *f.watch.State.Season()
 	}
 }
 
 // recall is for the first step of a flow that may have been there before.
 func (e *Engine) recall(f *flow, season *detector.Season) {
-	if s, known := e.seasons[string(f.names)]; known {
+	if s, known := e.seasons[f.flow.Key]; known {
 		*season = s
 	}
 }
@@ -98,7 +98,7 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 		file: c.File, names: &policy.Names{}, log: p.Log, plan: p.Plan, step: never,
 		own: make(map[*scheduler.Item]time.Duration), made: make(map[string]*policy.Caller),
 		byKey: make(map[tallyKey]*tally), services: make(map[int32]*service),
-		seasons: make(map[string]detector.Season),
+		seasons: make(map[scheduler.Key]detector.Season),
 	}
 	e.flows.Recall, e.flows.Left = e.recall, e.left
 	var err error

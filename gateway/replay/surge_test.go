@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidegate/detector"
 )
 
 // 20 a second for five minutes, then 200 for one, then 20 again.
@@ -113,5 +115,19 @@ func TestFlowsThatAreIdleForLongAreDroppedAsTheyAreLive(t *testing.T) {
 	s.offer(1e6, "c", "chat")
 	if n := flows(); n != 1 {
 		t.Errorf("after days there are %d flows", n)
+	}
+}
+
+func TestAFlowThatIsDroppedFindsItsSeasonAgain(t *testing.T) {
+	s := newPlay(t, platform, Play{Plan: "paid"})
+	s.poisson(0, 2*3600+1, 20, "a", "chat", 1)
+	s.poisson(2*3600, 60, 20, "b", "chat", 1)
+	s.offer(3*3600, "c", "chat")
+	s.poisson(4*3600, 5, 20, "a", "chat", 1)
+	s.poisson(4*3600+5, 4, 20, "b", "chat", 1)
+	hours := make(map[string]uint32)
+	s.engine.flows.Sweep(10, func(f *flow, d *detector.Flow) { hours[f.lane.caller.ID] = d.Season().Hours() })
+	if hours["a"] != 2 || hours["b"] != 0 {
+		t.Errorf("hours that are known: %v, want 2 of a and none of b", hours)
 	}
 }
