@@ -30,6 +30,8 @@ type Engine struct {
 	setup scheduler.Setup
 	flows watch.Flows[*flow]
 
+	seasons seasons
+
 	begun bool
 	now   int64 // ns of the trace's clock
 	first int64 // of the first arrival
@@ -47,7 +49,6 @@ type Engine struct {
 	tallies  []*tally // in the order of their first request
 	pools    []*poolTally
 	services map[int32]*service
-	surging  int
 }
 
 const (
@@ -61,6 +62,7 @@ type flow struct {
 	watch watch.Flow
 	flow  *scheduler.Flow
 	lane  *lane
+	kept  uint64 // the revision of its season that is kept
 	names []byte // its caller, semantic, route and tenant as the log has them
 }
 
@@ -79,7 +81,7 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 	e := &Engine{
 		file: c.File, names: &policy.Names{}, log: p.Log, plan: p.Plan, step: never,
 		own: make(map[*scheduler.Item]time.Duration), made: make(map[string]*policy.Caller),
-		byKey: make(map[tallyKey]*tally), services: make(map[int32]*service),
+		byKey: make(map[tallyKey]*tally), seasons: seasons{of: make(map[scheduler.Key]*keptSeason)}, services: make(map[int32]*service),
 	}
 	var err error
 	if e.policy, err = policy.Compile(c, e.names, 1); err != nil {
@@ -89,6 +91,7 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 		return nil, err
 	}
 	e.detector = watch.Config(&c.Detector)
+	e.flows.Recall, e.flows.Left = e.recall, func(d *flow) { e.keep(d, d.watch.State.Season()) }
 	if e.anyRoute = e.policy.RouteFor(e.policy.Semantic(policy.DefaultSemantic)); e.anyRoute == nil {
 		return nil, errors.New("the config has no [[routes]], so that every request is answered 404: add one")
 	}
@@ -184,7 +187,7 @@ func (e *Engine) Arrive(a *Arrival) {
 func (e *Engine) begin(at int64) {
 	e.begun, e.first = true, at
 	e.now = gridAfter(at) - 2*int64(watch.Every)
-	e.tidy = e.now + tidyEvery
+	e.tidy, e.seasons.shape = e.now+tidyEvery, e.now+shapeEvery
 	e.from, e.zero = e.now, time.Now()
 	e.core = scheduler.NewCore(e.moment(e.now), e.setup)
 }

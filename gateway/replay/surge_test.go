@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"tidegate/detector"
 )
 
 // 20 a second for five minutes, then 200 for one, then 20 again.
@@ -25,7 +27,7 @@ func TestAStepIsASurgeWithItsReasonAndEndsWithACalm(t *testing.T) {
 		t.Errorf("the surge is found at %d ms", on.T)
 	}
 	if on.Caller != "promo" || on.Semantic != "chat" || on.Observed < 25 || on.Expected < 10 || on.Expected > 30 || on.Score < on.Needed || on.Needed <= 0 ||
-		on.Ratio < 1.5 || on.Since < 299_000 || on.Since > on.T || on.Slot == "" || !on.Learning {
+		on.Ratio < 1.5 || on.Since < 299_000 || on.Since > on.T || on.Slot != "Thu 00h" || !on.Learning {
 		t.Errorf("it is explained as %+v", on)
 	}
 	if off.Event != "calm" || off.T < 360_000 || off.T > 400_000 {
@@ -113,5 +115,30 @@ func TestFlowsThatAreIdleForLongAreDroppedAsTheyAreLive(t *testing.T) {
 	s.offer(1e6, "c", "chat")
 	if n := flows(); n != 1 {
 		t.Errorf("after days there are %d flows", n)
+	}
+}
+
+// A flow is dropped when its caller is away for the night, and is known in the morning.
+func TestWhatAFlowDoesInAnHourIsKnownAfterItWasDropped(t *testing.T) {
+	s := newPlay(t, platform, Play{Plan: "paid"})
+	const hour, day = 3600, 24 * 3600
+	s.poisson(hour/2, 2*hour, 3, "shift", "chat", 1) // with a whole hour in it
+	if n := s.engine.seasons.list; len(n) != 1 || n[0].season.Hours() != 1 {
+		t.Fatalf("kept: %d seasons", len(n))
+	}
+	s.offer(20*hour, "other", "chat")
+	s.poisson(day, 2, 3, "shift", "chat", 1)
+	s.engine.advance(int64(day+2) * 1e9)
+	found := false
+	s.engine.flows.Sweep(10, func(d *flow, state *detector.Flow) {
+		if d.lane.caller.ID == "shift" {
+			found = true
+			if n := state.Season().Hours(); n != 1 || state.State() != detector.Learning {
+				t.Errorf("%d hours are known of a flow that is %v", n, state.State())
+			}
+		}
+	})
+	if !found {
+		t.Error("the flow is not stepped")
 	}
 }
