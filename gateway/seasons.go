@@ -28,7 +28,6 @@ type seasons struct {
 
 	// The tending goroutine's own.
 	file   seasonsFile
-	pool   *detector.Pool
 	pooled time.Time // when the shapes were made
 	tidied time.Time
 }
@@ -212,29 +211,12 @@ func (s *seasons) poorest(n int, going []flowNames) []flowNames {
 
 // shape makes anew what the flows of each semantic do together, from those that have learned within two weeks.
 func (s *seasons) shape(now time.Time) {
-	type member struct {
-		caller string
-		season *detector.Season
-	}
-	const fresh = 14 * 24
-	members := make(map[string][]member)
-	flowsOf := make(map[[2]string]int) // of a caller in a semantic
+	var members []watch.Member
 	for name, k := range s.table {
-		if hourOf(now)-k.seen <= fresh && k.season.Known() > 0 {
-			members[name.semantic] = append(members[name.semantic], member{name.caller, &k.season})
-			flowsOf[[2]string{name.semantic, name.caller}]++
+		if hourOf(now)-k.seen <= watch.FreshHours {
+			members = append(members, watch.Member{Caller: name.caller, Semantic: name.semantic, Season: &k.season})
 		}
 	}
-	shapes := make(map[string]*detector.Shape)
-	for semantic, of := range members {
-		if s.pool == nil {
-			s.pool = new(detector.Pool)
-		}
-		*s.pool = detector.Pool{}
-		for _, m := range of {
-			s.pool.Add(m.season, 1/float64(flowsOf[[2]string{semantic, m.caller}]))
-		}
-		shapes[semantic] = s.pool.Shape()
-	}
+	shapes := watch.Shapes(members)
 	s.shapes.Store(&shapes)
 }

@@ -57,26 +57,22 @@ func (e *Engine) drop(to int64) {
 // stepFlows steps the detectors of all flows that have traffic.
 func (e *Engine) stepFlows() {
 	e.flows.Step(e.detector, e.date(e.now), e.say)
+	e.sweep()
 	if e.step += int64(watch.Every); e.flows.Len() == 0 {
 		e.step = never
 	}
 }
 
+// say passes on what the detector found: that a surge has begun, or ended.
 func (e *Engine) say(d *flow, v detector.Verdict) {
-	switch v {
-	case detector.SurgeBegan:
-		e.core.SetSurging(e.moment(e.now), d.flow, true)
+	began := v == detector.SurgeBegan
+	e.core.SetSurging(e.moment(e.now), d.flow, began)
+	d.lane.tally.surging = began
+	if began {
 		d.lane.tally.surges++
-		d.lane.tally.surging = true
-		e.surging++
 		e.log.surge(e.now, d)
-	case detector.SurgeEnded:
-		e.core.SetSurging(e.moment(e.now), d.flow, false)
-		d.lane.tally.surging = false
-		e.surging--
+	} else {
 		e.log.calm(e.now, d)
-	case detector.None:
-		return
 	}
 	e.decided()
 }

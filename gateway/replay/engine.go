@@ -30,6 +30,8 @@ type Engine struct {
 	setup scheduler.Setup
 	flows watch.Flows[*flow]
 
+	seasons seasons
+
 	begun bool
 	now   int64 // ns of the trace's clock
 	first int64 // of the first arrival
@@ -47,8 +49,6 @@ type Engine struct {
 	tallies  []*tally // in the order of their first request
 	pools    []*poolTally
 	services map[int32]*service
-	surging  int
-	seasons  map[scheduler.Key]detector.Season // of flows that are quiet
 }
 
 const (
@@ -62,28 +62,12 @@ type flow struct {
 	watch watch.Flow
 	flow  *scheduler.Flow
 	lane  *lane
+	kept  uint64 // the revision of its season that is kept
 	names []byte // its caller, semantic, route and tenant as the log has them
 }
 
 // Watch is the part of the flow that is watched.
 func (f *flow) Watch() *watch.Flow { return &f.watch }
-
-// mostSeasons is how many are remembered; the gateway keeps more, and chooses.
-const mostSeasons = 10_000
-
-// left remembers what a flow that is quiet now does at which time: the scheduler may drop the flow.
-func (e *Engine) left(f *flow) {
-	if _, known := e.seasons[f.flow.Key]; known || len(e.seasons) < mostSeasons {
-		e.seasons[f.flow.Key] = *f.watch.State.Season()
-	}
-}
-
-// recall is for the first step of a flow that may have been there before.
-func (e *Engine) recall(f *flow, season *detector.Season) {
-	if s, known := e.seasons[f.flow.Key]; known {
-		*season = s
-	}
-}
 
 // Play says how a configuration is played.
 type Play struct {
@@ -97,10 +81,8 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 	e := &Engine{
 		file: c.File, names: &policy.Names{}, log: p.Log, plan: p.Plan, step: never,
 		own: make(map[*scheduler.Item]time.Duration), made: make(map[string]*policy.Caller),
-		byKey: make(map[tallyKey]*tally), services: make(map[int32]*service),
-		seasons: make(map[scheduler.Key]detector.Season),
+		byKey: make(map[tallyKey]*tally), seasons: seasons{of: make(map[scheduler.Key]*keptSeason)}, services: make(map[int32]*service),
 	}
-	e.flows.Recall, e.flows.Left = e.recall, e.left
 	var err error
 	if e.policy, err = policy.Compile(c, e.names, 1); err != nil {
 		return nil, err
@@ -109,6 +91,7 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 		return nil, err
 	}
 	e.detector = watch.Config(&c.Detector)
+	e.flows.Recall, e.flows.Left = e.recall, func(d *flow) { e.keep(d, d.watch.State.Season()) }
 	if e.anyRoute = e.policy.RouteFor(e.policy.Semantic(policy.DefaultSemantic)); e.anyRoute == nil {
 		return nil, errors.New("the config has no [[routes]], so that every request is answered 404: add one")
 	}
@@ -204,7 +187,7 @@ func (e *Engine) Arrive(a *Arrival) {
 func (e *Engine) begin(at int64) {
 	e.begun, e.first = true, at
 	e.now = gridAfter(at) - 2*int64(watch.Every)
-	e.tidy = e.now + tidyEvery
+	e.tidy, e.seasons.shape = e.now+tidyEvery, e.now+shapeEvery
 	e.from, e.zero = e.now, time.Now()
 	e.core = scheduler.NewCore(e.moment(e.now), e.setup)
 }

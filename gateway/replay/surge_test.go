@@ -27,7 +27,7 @@ func TestAStepIsASurgeWithItsReasonAndEndsWithACalm(t *testing.T) {
 		t.Errorf("the surge is found at %d ms", on.T)
 	}
 	if on.Caller != "promo" || on.Semantic != "chat" || on.Observed < 25 || on.Expected < 10 || on.Expected > 30 || on.Score < on.Needed || on.Needed <= 0 ||
-		on.Ratio < 1.5 || on.Since < 299_000 || on.Since > on.T || on.Slot == "" || !on.Learning {
+		on.Ratio < 1.5 || on.Since < 299_000 || on.Since > on.T || on.Slot != "Thu 00h" || !on.Learning {
 		t.Errorf("it is explained as %+v", on)
 	}
 	if off.Event != "calm" || off.T < 360_000 || off.T > 400_000 {
@@ -118,16 +118,27 @@ func TestFlowsThatAreIdleForLongAreDroppedAsTheyAreLive(t *testing.T) {
 	}
 }
 
-func TestAFlowThatIsDroppedFindsItsSeasonAgain(t *testing.T) {
+// A flow is dropped when its caller is away for the night, and is known in the morning.
+func TestWhatAFlowDoesInAnHourIsKnownAfterItWasDropped(t *testing.T) {
 	s := newPlay(t, platform, Play{Plan: "paid"})
-	s.poisson(0, 2*3600+1, 20, "a", "chat", 1)
-	s.poisson(2*3600, 60, 20, "b", "chat", 1)
-	s.offer(3*3600, "c", "chat")
-	s.poisson(4*3600, 5, 20, "a", "chat", 1)
-	s.poisson(4*3600+5, 4, 20, "b", "chat", 1)
-	hours := make(map[string]uint32)
-	s.engine.flows.Sweep(10, func(f *flow, d *detector.Flow) { hours[f.lane.caller.ID] = d.Season().Hours() })
-	if hours["a"] != 2 || hours["b"] != 0 {
-		t.Errorf("hours that are known: %v, want 2 of a and none of b", hours)
+	const hour, day = 3600, 24 * 3600
+	s.poisson(hour/2, 2*hour, 3, "shift", "chat", 1) // with a whole hour in it
+	if n := s.engine.seasons.list; len(n) != 1 || n[0].season.Hours() != 1 {
+		t.Fatalf("kept: %d seasons", len(n))
+	}
+	s.offer(20*hour, "other", "chat")
+	s.poisson(day, 2, 3, "shift", "chat", 1)
+	s.engine.advance(int64(day+2) * 1e9)
+	found := false
+	s.engine.flows.Sweep(10, func(d *flow, state *detector.Flow) {
+		if d.lane.caller.ID == "shift" {
+			found = true
+			if n := state.Season().Hours(); n != 1 || state.State() != detector.Learning {
+				t.Errorf("%d hours are known of a flow that is %v", n, state.State())
+			}
+		}
+	})
+	if !found {
+		t.Error("the flow is not stepped")
 	}
 }
