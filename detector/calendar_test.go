@@ -260,3 +260,25 @@ func TestClockThatStepsIsNoSurgeAndHidesNone(t *testing.T) {
 		}
 	}
 }
+
+func TestMorningsRampIsTheTideAndTheSameAtOnceIsNot(t *testing.T) {
+	for seed := range 40 {
+		r := rand.New(rand.NewPCG(42, uint64(seed)))
+		m := newSim(t)
+		m.c.Season = true
+		m.s = time.Date(2026, 3, 2, 8, 50, 0, 0, time.UTC).Sub(t0).Seconds()
+		m.run(10*aMinute, poisson(r, at(20)))
+		m.run(20*aMinute, poisson(r, func(s float64) float64 { return 20 + 80*s/(20*aMinute) }))
+		m.run(10*aMinute, poisson(r, at(100)))
+		if len(m.began) > 0 {
+			t.Errorf("seed %d: five times as much over 20 minutes: verdicts at %v", seed, m.began)
+		}
+	}
+	r := rand.New(rand.NewPCG(42, 1000))
+	m := onADay(t, r, 6, 3, 1)
+	begin := m.s
+	m.run(10, poisson(r, at(100)))
+	if len(m.began) != 1 || m.began[0]-begin > 2 {
+		t.Errorf("a Sunday at three, five times as much at %v: verdicts at %v", begin, m.began)
+	}
+}

@@ -142,3 +142,30 @@ func TestWhatAFlowDoesInAnHourIsKnownAfterItWasDropped(t *testing.T) {
 		t.Error("the flow is not stepped")
 	}
 }
+
+func TestWorkThatMovesToAnotherSemanticSurgesThereAlone(t *testing.T) {
+	s := newPlay(t, platform, Play{Plan: "paid"})
+	o := func(from, seconds, chat, export int) {
+		for i := range seconds { // by the second, as both run beside each other
+			for j := range 10 {
+				at := float64(from+i) + float64(j)/10
+				for k := range chat / 10 {
+					s.offer(at+float64(k)/1000, "mover", "chat")
+				}
+				for k := range export / 10 {
+					s.offer(at+0.01+float64(k)/1000, "mover", "export")
+				}
+			}
+		}
+	}
+	o(0, 300, 40, 10)
+	o(300, 20, 0, 50)
+	for _, v := range s.finished("surge") {
+		if v.Semantic != "export" || v.T < 300_000 || v.T > 302_000 {
+			t.Errorf("got %+v", v)
+		}
+	}
+	if r := s.row("mover", "export"); r.Surges != 1 {
+		t.Errorf("%d surges of export, want 1", r.Surges)
+	}
+}
