@@ -12,11 +12,13 @@ const (
 // hour is where a flow stands in its week.
 type hour struct {
 	arrivals float64 // since the hour began
+	until    int64   // allowed holds until then, ns since the flow's origin
 	seen     float32 // seconds of it
-	allowed  float32 // arrivals a second that the season allows now; 0: it says nothing
+	allowed  float32 // arrivals a second that the season allows; 0: it says nothing
 	number   int32   // of the hour, since 1970
 	begun    bool    // there is one
 	slot     Slot
+	learned  Slot // that the newest of the level is from
 }
 
 func (h *hour) count(cell uint32) {
@@ -36,11 +38,7 @@ func (f *Flow) look(c *Config, now time.Time) {
 		f.endHour()
 		f.hour.number, f.hour.slot, f.hour.begun = number, SlotAt(now), true
 	}
-	if !c.Season {
-		f.hour.allowed = 0
-		return
-	}
-	f.allow(f.hour.slot, SlotAt(now.Add(ahead)), SlotAt(now.Add(-behind)))
+	f.allow(c, at, now)
 }
 
 // in is a moment in the zone of the hours. Such a one has lost the monotonic clock, and so is for reading the calendar
@@ -64,8 +62,11 @@ func (f *Flow) endHour() {
 // silence goes through the hours of a silence that was not stepped: nothing came, as everybody was there to see.
 func (f *Flow) silence(now time.Time, lasted time.Duration) {
 	h := &f.hour
-	number := int32(now.Unix() / 3600)
-	begin := now.Add(-lasted)
+	number, begin := int32(now.Unix()/3600), now.Add(-lasted)
+	if h.begun && int32(begin.Unix()/3600) != h.number { // the clock was set meanwhile
+		h.arrivals, h.seen, h.begun = 0, 0, false
+		return
+	}
 	if h.begun && number > h.number {
 		h.seen += float32(3600 - begin.Unix()%3600)
 		for f.endHour(); h.number < number-1; f.endHour() {
@@ -81,23 +82,26 @@ func (f *Flow) silence(now time.Time, lasted time.Duration) {
 	h.seen += float32(now.Sub(begin).Seconds())
 }
 
-// allow reckons what the season allows around the begin of an hour: as many times the level of before as the one hour
-// usually has of the other. From then on the level stands by itself, scaled to today.
-func (f *Flow) allow(now, next, last Slot) {
-	from, to := last, now
-	if last == now {
-		from, to = now, next
-	}
-	if from == to || f.Surging() || f.state == Learning {
-		if from == to {
-			f.hour.allowed = 0
-		}
-		return
-	}
-	if f.hour.allowed > 0 {
+// allow reckons what the season allows: around the begin of an hour, and to who is back after hours, as many times the
+// level of before as the one hour usually has of the other. From then on the level stands by itself, scaled to today.
+func (f *Flow) allow(c *Config, at int64, now time.Time) {
+	h := &f.hour
+	if h.allowed > 0 && at < h.until && c.Season {
 		return // reckoned from the level of before
 	}
+	h.allowed = 0
+	if !c.Season || f.Surging() || f.state == Learning {
+		return
+	}
+	from, to, until := h.learned, h.slot, at+int64(behind)
+	if from == to {
+		left := time.Duration(3600-now.Unix()%3600) * time.Second
+		if left > ahead {
+			return
+		}
+		to, until = SlotAt(now.Add(left)), at+int64(left+behind)
+	}
 	if factor, known := Growth(&f.season, f.shape, from, to); known && factor > 1 {
-		f.hour.allowed = float32(f.level.long * factor)
+		h.allowed, h.until = float32(f.level.long*factor), until
 	}
 }

@@ -129,6 +129,47 @@ func TestVerdictSaysWhatItRestsOn(t *testing.T) {
 	}
 }
 
+// back is a flow that has been dropped and is back, by nothing but its season.
+func back(t *testing.T, m *sim, after float64) *sim {
+	again := newSim(t)
+	again.c = m.c
+	again.s = m.s + after
+	again.f = NewFlow(again.now())
+	*again.f.Season() = *m.f.Season()
+	return again
+}
+
+func TestWhoIsBackIsJudgedByWhatHeDidBefore(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		after, to float64
+		surge     bool
+	}{
+		{"the same", 20 * aMinute, 20, false},
+		{"not quite twice as much", 20 * aMinute, 36, false},
+		{"a script", 20 * aMinute, 400, true},
+		{"four times as much, at four in the night", 19 * anHour, 80, true},
+		{"five times as much, as it is nine", aDay, 100, false},
+		{"five times what nine brings", aDay, 500, true},
+	} {
+		r := rand.New(rand.NewPCG(41, 13))
+		m := back(t, onADay(t, r, 0, 9, 1), c.after)
+		begin := m.s
+		m.run(2*aMinute, poisson(r, at(c.to)))
+		if surged := len(m.began) > 0; surged != c.surge {
+			t.Errorf("%s: verdicts at %v", c.name, m.began)
+		} else if surged && m.began[0]-begin > 4 {
+			t.Errorf("%s: found after %.1f s", c.name, m.began[0]-begin)
+		}
+	}
+	fresh := newSim(t)
+	fresh.f.Season().habits.hours = 7 // something is known, but no level
+	fresh.run(2*aMinute, poisson(rand.New(rand.NewPCG(41, 14)), at(400)))
+	if len(fresh.began) > 0 {
+		t.Errorf("who was never there: verdicts at %v", fresh.began)
+	}
+}
+
 // A new caller goes by the shape of its semantic.
 func TestNewFlowFollowsTheShapeOfItsSemantic(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 7))

@@ -61,6 +61,7 @@ func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	at = max(at, f.last)
 	if f.last == 0 && f.cells.ticks == 0 {
 		f.end = at - int64(cell) // the first step is a cell, and the others fall in with it
+		f.resume()
 	}
 	whole := (at + int64(early) - f.end) / int64(cell)
 	if whole > ringCells && f.cells.zeros >= ringCells && f.partial == 0 {
@@ -130,6 +131,7 @@ func (f *Flow) push(arrivals int64) {
 	}
 	if f.state == Learning {
 		f.level.learn(count)
+		f.hour.learned = f.hour.slot
 		return
 	}
 	if f.cells.valid == ringCells {
@@ -141,6 +143,9 @@ func (f *Flow) push(arrivals int64) {
 
 func (f *Flow) learn(cell uint32) {
 	f.level.learn(cell)
+	if f.hour.seen > ringSeconds { // the cell is of this hour
+		f.hour.learned = f.hour.slot
+	}
 	f.stale = max(0, f.stale-4*cellSeconds)
 }
 
@@ -257,6 +262,7 @@ func (f *Flow) shift(by int64) {
 	f.began += by
 	f.hot += by
 	f.turn += by
+	f.hour.until += by
 	f.excursion.began += by
 	f.excursion.shown += by
 }

@@ -1,9 +1,6 @@
 package detector
 
-import (
-	"encoding/binary"
-	"math"
-)
+import "encoding/binary"
 
 // Habits are kept as: the hours watched, the sum of the heights of blips and their number, each a float32; the turns of
 // the clock and the bin; how many bins hold something, and each of these: which, its onsets, its blips.
@@ -15,7 +12,7 @@ const (
 
 func (h *habits) append(b []byte) []byte {
 	for _, x := range []float32{h.hours, h.tail, h.tails} {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		b = appendFloat(b, x)
 	}
 	b = binary.LittleEndian.AppendUint16(b, h.turns)
 	b = append(b, h.bin, 0)
@@ -38,8 +35,7 @@ func (h *habits) take(b []byte) bool {
 		into *float32
 		most float32
 	}{{&h.hours, remembered}, {&h.tail, mostBlips * mostHeight}, {&h.tails, mostBlips}} {
-		*x.into = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-		if !(*x.into >= 0 && *x.into <= x.most) || math.Signbit(float64(*x.into)) {
+		if !takeFloat(x.into, b[4*i:], x.most) {
 			return false
 		}
 	}

@@ -1,5 +1,7 @@
 package detector
 
+import "math"
+
 const (
 	shortSeconds  = 8.  // time constant of the recent level
 	longSeconds   = 64. // and of the longer one
@@ -36,4 +38,22 @@ func (l *level) now(growth float64) float64 {
 		return l.short
 	}
 	return min(l.short+trend, l.short*growth)
+}
+
+// last is the level that a flow had when it was last there, and in which hour.
+type last struct {
+	short, long, seconds float32
+	slot                 Slot
+}
+
+// resume goes on from the level that is kept with the season, if there is one: who comes back is judged by what he did
+// when he was there, as after any other gap.
+func (f *Flow) resume() {
+	l := f.season.last
+	if l.seconds < learnSeconds {
+		return
+	}
+	f.level = level{float64(l.short), float64(l.long), float64(l.seconds)}
+	f.hour.learned, f.state = l.slot, Calm
+	f.stale = math.MaxFloat32 // as long as can be
 }

@@ -74,8 +74,14 @@ func (f *Flow) Report() Report {
 	return r
 }
 
-// Season is the flow's own. It may be replaced before the first step.
-func (f *Flow) Season() *Season { return &f.season }
+// Season is the flow's own, with the level that the flow has now. It may be replaced before the first step.
+func (f *Flow) Season() *Season {
+	if f.state != Learning {
+		l := &f.level
+		f.season.last = last{float32(l.short), float32(l.long), float32(l.seconds), f.hour.learned}
+	}
+	return &f.season
+}
 
 // Follow sets the shape of its semantic, which the flow goes by until its own week is known. It may be nil.
 func (f *Flow) Follow(p *Shape) { f.shape = p }

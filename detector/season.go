@@ -31,7 +31,7 @@ func (s Slot) String() string {
 func (s Slot) weekend() bool { return s >= 5*hours }
 
 // Season is what one flow usually does, by the calendar: in each hour of the week, and in each half minute of the hour
-// (see habits). 852 bytes, without pointers. The zero Season knows nothing. Not safe for concurrent use.
+// (see habits), and the level that it had when it was last there. 868 bytes, without pointers. The zero Season knows nothing. Not safe for concurrent use.
 //
 // A slot's level is kept as y = log2(rate + 0.1/s), so that differences are ratios and a handful of arrivals in an hour
 // is next to nothing. It is unknown until two weeks agree within a factor of 1.7; of two that do not, the lower is kept.
@@ -49,6 +49,7 @@ type Season struct {
 	hours uint32 // learned
 
 	habits habits
+	last   last
 }
 
 // The past of a slot, four bits: how many weeks agree, 0 to knownWeeks, and how many running were far from them.
@@ -199,6 +200,9 @@ func (s *Season) Hours() uint32 { return s.hours }
 func (s *Season) Revision() uint64 {
 	return uint64(s.hours)<<32 | uint64(s.habits.allOnsets)<<16 | uint64(s.habits.allBlips)
 }
+
+// Level is what the flow did when it was last there, in arrivals a second, if that is known.
+func (s *Season) Level() (rate float64, known bool) { return float64(s.last.long), s.last.seconds > 0 }
 
 // Seen is how many of the 168 slots have been seen at least once.
 func (s *Season) Seen() (n int) {

@@ -5,22 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"math"
 )
 
 // A season is kept as: its version, how many hours it has learned, one bit for each slot that was seen, lowest first,
-// and for each of these its level, its past, and how far apart the last weeks were if there are such; then its habits
-// (see there); then a CRC-32 of all that. Numbers are little-endian.
+// and for each of these its level, its past, and how far apart the last weeks were if there are such; then the last
+// level, three float32, and the slot it is of; then its habits (see there); then a CRC-32 of all that. Numbers are little-endian.
 
 const (
-	seasonVersion = 2
+	seasonVersion = 3
 	seenBytes     = slots / 8
 	seasonHead    = 1 + 4 + seenBytes
-	seasonMost    = seasonHead + 4*slots + habitsMost + crc32.Size
+	lastBytes     = 3*4 + 1
+	seasonMost    = seasonHead + 4*slots + lastBytes + habitsMost + crc32.Size
 )
 
 var errSeason = errors.New("cannot read a season: it is damaged")
 
-// AppendBinary appends the season, 46 to 1,078 bytes, mostly 3 for each slot and bin. The error is nil.
+// AppendBinary appends the season, 59 to 1,091 bytes, mostly 3 for each slot and bin. The error is nil.
 func (s *Season) AppendBinary(b []byte) ([]byte, error) {
 	begin := len(b)
 	b = append(b, seasonVersion)
@@ -42,7 +44,10 @@ func (s *Season) AppendBinary(b []byte) ([]byte, error) {
 			b = append(b, byte(s.apart[i]))
 		}
 	}
-	b = s.habits.append(b)
+	for _, x := range []float32{s.last.short, s.last.long, s.last.seconds} {
+		b = appendFloat(b, x)
+	}
+	b = s.habits.append(append(b, byte(s.last.slot)))
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[begin:])), nil
 }
 
@@ -75,7 +80,16 @@ func (s *Season) UnmarshalBinary(b []byte) error {
 		}
 		rest = rest[n:]
 	}
-	if !read.habits.take(rest) {
+	if len(rest) < lastBytes {
+		return errSeason
+	}
+	for i, x := range []*float32{&read.last.short, &read.last.long, &read.last.seconds} {
+		if !takeFloat(x, rest[4*i:], math.MaxFloat32) {
+			return errSeason
+		}
+	}
+	read.last.slot = Slot(rest[lastBytes-1])
+	if read.last.slot >= slots || !read.habits.take(rest[lastBytes:]) {
 		return errSeason
 	}
 	*s = read
@@ -102,4 +116,14 @@ func (s *Season) take(slot Slot, b []byte) (n int, ok bool) {
 	s.level[slot] = code
 	s.setPast(slot, weeks, running)
 	return n, true
+}
+
+func appendFloat(b []byte, x float32) []byte {
+	return binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+}
+
+// takeFloat reads a number from 0 to most, and says whether it is one.
+func takeFloat(x *float32, b []byte, most float32) bool {
+	*x = math.Float32frombits(binary.LittleEndian.Uint32(b))
+	return *x >= 0 && *x <= most && !math.Signbit(float64(*x))
 }

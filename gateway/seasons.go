@@ -70,19 +70,24 @@ func (s *seasons) sweep(flows *watch.Flows[*flowData]) {
 		if shapes != nil {
 			f.Follow((*shapes)[d.semantic])
 		}
-		s.hand(d, f.Season(), mostHanded)
+		if season := f.Season(); season.Revision() != d.kept {
+			s.hand(d, season, mostHanded)
+		}
 	})
 }
 
-// left takes what a flow that is no longer stepped has learned since the last sweep.
-func (s *seasons) left(d *flowData) { s.hand(d, d.watch.State.Season(), mostLeaving) }
-
-// hand hands a season over if it is news, unless there are so many already: then it is tried again with the next
-// sweep, or when the flow has been back.
-func (s *seasons) hand(d *flowData, season *detector.Season, most int) {
-	if season.Revision() == d.kept {
-		return
+// left takes what a flow that is no longer stepped has learned since the last sweep, and the level that it leaves with: the
+// scheduler may drop it.
+func (s *seasons) left(d *flowData) {
+	season := d.watch.State.Season()
+	if _, known := season.Level(); known || season.Revision() != d.kept {
+		s.hand(d, season, mostLeaving)
 	}
+}
+
+// hand hands a season over, unless there are so many already: then it is tried again with the next sweep, or when the
+// flow has been back.
+func (s *seasons) hand(d *flowData, season *detector.Season, most int) {
 	s.handing.Lock()
 	if len(s.handed) < most {
 		s.handed = append(s.handed, handedSeason{d.names(), *season})

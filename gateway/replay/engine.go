@@ -91,7 +91,7 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 		return nil, err
 	}
 	e.detector = watch.Config(&c.Detector)
-	e.flows.Recall, e.flows.Left = e.recall, func(d *flow) { e.keep(d, d.watch.State.Season()) }
+	e.flows.Recall, e.flows.Left = e.recall, e.left
 	if e.anyRoute = e.policy.RouteFor(e.policy.Semantic(policy.DefaultSemantic)); e.anyRoute == nil {
 		return nil, errors.New("the config has no [[routes]], so that every request is answered 404: add one")
 	}

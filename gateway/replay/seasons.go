@@ -36,11 +36,16 @@ func (e *Engine) recall(d *flow, season *detector.Season) {
 	}
 }
 
-// keep takes in what a flow has learned, if it is news.
-func (e *Engine) keep(d *flow, season *detector.Season) {
-	if season.Revision() == d.kept {
-		return
+// left takes in what a flow that is no longer stepped has learned, and the level that it leaves with.
+func (e *Engine) left(d *flow) {
+	season := d.watch.State.Season()
+	if _, known := season.Level(); known || season.Revision() != d.kept {
+		e.keep(d, season)
 	}
+}
+
+// keep takes in what a flow has learned.
+func (e *Engine) keep(d *flow, season *detector.Season) {
 	k := e.seasons.of[d.flow.Key]
 	if k == nil {
 		if len(e.seasons.list) >= mostSeasons {
@@ -62,7 +67,9 @@ func (e *Engine) sweep() {
 	}
 	e.flows.Sweep(sweepEach, func(d *flow, f *detector.Flow) {
 		f.Follow(e.seasons.shapes[d.lane.semantic.Name])
-		e.keep(d, f.Season())
+		if season := f.Season(); season.Revision() != d.kept {
+			e.keep(d, season)
+		}
 	})
 }
 

@@ -133,7 +133,7 @@ func TestWhatAFlowDoesInAnHourIsKnownAfterItWasDropped(t *testing.T) {
 	s.engine.flows.Sweep(10, func(d *flow, state *detector.Flow) {
 		if d.lane.caller.ID == "shift" {
 			found = true
-			if n := state.Season().Hours(); n != 1 || state.State() != detector.Learning {
+			if n := state.Season().Hours(); n != 1 || state.State() != detector.Calm { // judged from its first step on
 				t.Errorf("%d hours are known of a flow that is %v", n, state.State())
 			}
 		}
