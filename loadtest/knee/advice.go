@@ -25,7 +25,7 @@ type Advice struct {
 
 // Advise turns a curve into advice.
 func Advise(c *Curve, w Wishes) Advice {
-	rate := (1 - w.Headroom) * min(c.Knee.Goodput, c.Seats.Goodput)
+	rate := (1 - w.Headroom) * min(c.Knee.Goodput, c.Seats.Highest)
 	return Advice{
 		Seats:    c.Seats.Seats,
 		PoolRate: rate,
@@ -69,54 +69,73 @@ func configWait(d time.Duration) time.Duration {
 // TOML is the piece of the config, with the reasons beside it.
 func (a Advice) TOML(c *Curve, w Wishes) string {
 	var b strings.Builder
-	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	say("[[pools]]")
-	say("name = %q", w.Pool)
-	for _, line := range c.seatReasons() {
-		say("# %s", line)
-	}
-	say("seats = %d", a.Seats)
-	say("")
-	say("[[semantics]]")
-	say("name = %q", w.Semantic)
-	say("level = %q   # one of yours", w.Level)
-	say("# %s/s were served with %s %s. Without %.0f %% of headroom that is %s/s for all",
-		figure(c.Knee.Goodput), "latency within its limit,", "the highest that was carried", 100*w.Headroom, figure(a.PoolRate))
-	if w.Callers > 1 {
-		say("# callers together, and this for each of %d.", w.Callers)
-	} else {
-		say("# callers together: this is for one; divide it by how many share the pool at the same time.")
-	}
-	say("rate = %q", a.Rate)
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	because := func(format string, args ...any) { comment(&b, fmt.Sprintf(format, args...)) }
+	line("[[pools]]")
+	line("name = %q", w.Pool)
+	because("%.1f in flight at the knee, by Little's law: %s/s x %s. %s",
+		c.Knee.Goodput*c.Knee.Mean.Seconds(), figure(c.Knee.Goodput), short(c.Knee.Mean), c.seatReason())
+	line("seats = %d", a.Seats)
+	line("")
+	line("[[semantics]]")
+	line("name = %q", w.Semantic)
+	line("level = %q   # one of yours", w.Level)
+	because("%s/s is the most that was served with latency within its limit. Less %.0f %% of headroom, for bad days and "+
+		"for what this one request does not show, it is %s/s for all callers of the pool together. %s Beyond its rate a caller still gets what is idle.",
+		figure(c.Knee.Goodput), 100*w.Headroom, figure(a.PoolRate), shares(w.Callers))
+	line("rate = %q", a.Rate)
 	if a.Ceiling {
-		say("# The upstream turns away what is beyond its own rate, so ours is a ceiling: what is beyond it waits here.")
-		say("over_rate = \"pace\"")
+		because("The upstream turns away what is beyond a rate of its own, so that the rate here is a ceiling: what is beyond it waits.")
+		line(`over_rate = "pace"`)
 	}
-	say("# One request holds a seat for %s. A kind of work that takes n times as long should cost n, where", short(c.service()))
-	say("# both are paid from the same caller_rate.")
-	say("cost = 1")
-	say("# %d times the high latency of %s with all seats in use: a longer wait would be most of what the caller", waits, short(c.Seats.High))
-	say("# feels. At %s/s at most %d requests then wait without being told.", figure(c.Seats.Goodput), int(math.Ceil(c.Seats.Goodput*a.MaxWait.Seconds())))
-	say("max_wait = %q", a.MaxWait)
+	because("Such a request holds a seat for %s. Where a kind of work holds one n times as long, cost = n makes both worth "+
+		"the same under one caller_rate; no cost may be more than its rate.", short(c.service()))
+	line("cost = 1")
+	because("%d times the %s that nearly all stay under at the upstream: who would wait longer has rather been told. "+
+		"At %s/s no more than %d requests wait that long.", waits, short(c.Seats.High), figure(c.Seats.Highest), int(math.Ceil(c.Seats.Highest*a.MaxWait.Seconds())))
+	line("max_wait = %q", a.MaxWait)
 	return b.String()
 }
 
-// seatReasons says where the number of seats comes from.
-func (c *Curve) seatReasons() []string {
-	law := fmt.Sprintf("%.1f in flight at the knee, by Little's law: %s/s x %s.", c.Knee.Goodput*c.Knee.Mean.Seconds(), figure(c.Knee.Goodput), short(c.Knee.Mean))
-	switch {
-	case c.Seats.Measured:
-		return []string{
-			law + " Some of that is the upstream's own queue,",
-			fmt.Sprintf("so it was tried: with %d seats and a queue in front it serves %s/s, and more seats", c.Seats.Seats, figure(c.Seats.Goodput)),
-			"only make its own queue longer. Headroom: none; it is in the rates.",
-		}
-	case c.Beyond == nil:
-		return []string{law, "The knee was not reached, so this is the least that is known to be good, not the most. Headroom: rounded up."}
-	case c.Beyond.Verdict == Refused:
-		return []string{law, "The upstream refuses by a limit of its own and not for lack of places. Headroom: rounded up."}
+func shares(callers int) string {
+	if callers > 1 {
+		return fmt.Sprintf("This is for each of %d.", callers)
 	}
-	return []string{law, "It was not tried behind seats, so the upstream's own queue is part of it. Headroom: rounded up."}
+	return "This is for one; divide it by how many are busy at the same time."
+}
+
+// seatReason says where the number of seats comes from.
+func (c *Curve) seatReason() string {
+	s := &c.Seats
+	switch {
+	case s.Measured:
+		return fmt.Sprintf("Some of that may be the upstream's own queue, so it was tried: behind a queue, %d seats serve %s/s "+
+			"and plenty of seats %s/s. No headroom: more seats than work can use only move the queue into the upstream.", s.Nearest, figure(s.Goodput), figure(s.Highest))
+	case c.Beyond == nil:
+		return "The knee was not reached: this is the least that is known to be good, not the most. Headroom: rounded up."
+	case c.Beyond.Verdict == Refused:
+		return "The upstream turns away by a limit of its own and not for lack of places. Headroom: rounded up."
+	}
+	return "It was not tried behind seats, so that the upstream's own queue may be part of it. Headroom: rounded up."
+}
+
+// comment writes a text as comments of a bearable width.
+func comment(b *strings.Builder, text string) {
+	const width = 110
+	column := 0
+	for word := range strings.FieldsSeq(text) {
+		if column > 0 && column+1+len(word) > width {
+			b.WriteByte('\n')
+			column = 0
+		}
+		if column == 0 {
+			b.WriteByte('#')
+			column = 1
+		}
+		b.WriteString(" " + word)
+		column += 1 + len(word)
+	}
+	b.WriteByte('\n')
 }
 
 // figure writes a rate with as many digits as it is good for.

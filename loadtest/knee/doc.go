@@ -15,7 +15,7 @@
 // The knee is the highest load that is carried. Steps go up by a factor of 1.5 until one is not carried; from there
 // the bracket is halved (on the scale of factors) until it is 5 % wide. A step beyond the limit of latency only is
 // played once more, and the better of the two counts: noise makes latency worse and hardly ever better. That factor of
-// 1.5 bounds how far the upstream is ever overrun, and a step is cut short as soon as twice as many requests are out as
+// 1.5 bounds how far the upstream is ever overrun, and a step is cut short as soon as twice as many requests (and 16) are out as
 // would be at the limit of latency (Little's law: out = rate x latency), or as a tenth of the answers are failures.
 //
 // Why not something finer? Kneedle (Satopää and others 2011) finds the point of largest curvature of a curve that

@@ -42,6 +42,7 @@ type finder struct {
 	o       Options
 	told    func(*Step)
 	started time.Time
+	voids   int // in a row
 }
 
 // Find calibrates an upstream. It tells each step as soon as it is judged. What it has found is good also where it
@@ -79,7 +80,7 @@ func (f *finder) quiet(ctx context.Context) error {
 		return fmt.Errorf("cannot calibrate within %v: a request alone takes %v, and the first step would need %v; give it more time", f.o.MaxTime, longest.Round(time.Millisecond), load.Length.Round(time.Second))
 	}
 	var err error
-	for range tries {
+	for f.voids = 0; f.voids < tries; {
 		if f.Unloaded, err = f.up.Play(ctx, load); err != nil {
 			return fmt.Errorf("cannot calibrate: %w", err)
 		}
@@ -88,6 +89,9 @@ func (f *finder) quiet(ctx context.Context) error {
 		}
 		f.Unloaded.Verdict = Void
 		f.told(&f.Unloaded)
+		if err := f.pause(ctx); err != nil {
+			return fmt.Errorf("cannot calibrate: %w", err)
+		}
 	}
 	s := &f.Unloaded
 	if s.Verdict == Void {
@@ -120,11 +124,12 @@ func (f *finder) open(rate float64) Load {
 	return Load{
 		Rate: rate, Spread: schedule.Poisson,
 		Settle: f.settle(), Length: max(f.length(rate), 10*f.Unloaded.P50),
-		MaxOut: max(minOut, int(2*rate*f.Limit.Seconds())),
+		MaxOut: minOut + int(2*rate*f.Limit.Seconds()),
 	}
 }
 
-// minOut is how many may be out in any step: fewer are no overrun, at a low rate and a low limit.
+// minOut is how many more may be out in any step than twice what the limit of latency allows for: at a low rate that is few,
+// and the number out has a deviation of its root.
 const minOut = 16
 
 func (f *finder) settle() time.Duration { return max(f.o.Step/4, 3*f.Unloaded.High) }
@@ -150,7 +155,7 @@ func (f *finder) climb(ctx context.Context) error {
 // then Little's law at the knee says it.
 func (f *finder) sit(ctx context.Context) {
 	plenty := max(1, int(math.Ceil(f.Knee.InFlight)))
-	f.Seats = Seats{Seats: plenty, Goodput: f.Knee.Goodput, Latency: f.Knee.Mean, High: f.Knee.High}
+	f.Seats = Seats{Seats: plenty, Goodput: f.Knee.Goodput, Highest: f.Knee.Goodput, Latency: f.Knee.Mean, High: f.Knee.High}
 	if f.Beyond == nil || f.Beyond.Verdict == Refused || f.Beyond.Verdict == Failing {
 		return
 	}
@@ -172,8 +177,8 @@ func (f *finder) sit(ctx context.Context) {
 	}
 	for i := range f.Seats.Tried {
 		if s := &f.Seats.Tried[i]; s.Load.Seats == search.plenty {
-			f.Seats.Seats, f.Seats.Measured = search.answer(), true
-			f.Seats.Goodput, f.Seats.Latency, f.Seats.High = search.best, s.Mean, s.High
+			f.Seats.Seats, f.Seats.Measured, f.Seats.Nearest = search.answer(), true, search.plenty
+			f.Seats.Goodput, f.Seats.Highest, f.Seats.Latency, f.Seats.High = s.Goodput, search.best, s.Mean, s.High
 		}
 	}
 }
@@ -203,7 +208,24 @@ func (f *finder) play(ctx context.Context, load Load) (*Step, error) {
 	if s.Cut == Failures || share(s.Failed, s.Requests) > tooFailing {
 		return nil, f.end(Trouble)
 	}
+	if s.Verdict != Void {
+		f.voids = 0
+	} else if f.pause(ctx) != nil {
+		return nil, f.end(Interrupted)
+	}
 	return &s, f.recover(ctx)
+}
+
+// pause waits after a step that was void, the longer the more there were in a row: what kept the generator from its work
+// is seldom over at once.
+func (f *finder) pause(ctx context.Context) error {
+	f.voids++
+	select {
+	case <-time.After(time.Duration(f.voids) * time.Second):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // end ends the calibration, before its time unless the knee is known already.

@@ -2,6 +2,7 @@ package knee
 
 import (
 	"context"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -22,9 +23,15 @@ type Load struct {
 // whole is how long requests are sent.
 func (l Load) whole() time.Duration { return l.Settle + l.Length }
 
-// Arrivals are the moments of the load; the same seed gives the same ones.
+// Arrivals are the moments of the load; the same seed gives the same ones. In the measured part there are as many as the
+// rate says, since the luck of how many come would otherwise be as wide as the bracket of the knee.
 func (l Load) Arrivals(seed uint64) ([]schedule.Arrival, error) {
-	return schedule.Make(nil, 0, l.Spread, seed, schedule.Steady(l.whole(), l.Rate))
+	if l.Spread == schedule.Even {
+		return schedule.Make(nil, 0, l.Spread, seed, schedule.Steady(l.whole(), l.Rate))
+	}
+	count := func(d time.Duration) int { return int(math.Round(l.Rate * d.Seconds())) }
+	arrivals := schedule.Scatter(nil, 0, seed, 0, l.Settle, count(l.Settle))
+	return schedule.Scatter(arrivals, 0, ^seed, l.Settle, l.whole(), count(l.Length)), nil
 }
 
 // Upstream is what is measured. Its methods are called one at a time.
@@ -47,10 +54,10 @@ type Cut uint8
 
 // The cuts.
 const (
-	Whole   Cut = iota
-	Overrun     // more were out than MaxOut
-	Refusals    // too many were turned away
-	Failures    // too many failed
+	Whole    Cut = iota
+	Overrun      // more were out than MaxOut
+	Refusals     // too many were turned away
+	Failures     // too many failed
 )
 
 // A step is cut as soon as at least minBad answers are bad and they are at least badShare of all. Twenty in a hundred

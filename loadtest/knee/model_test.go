@@ -119,30 +119,40 @@ func (l *limited) arrive(now float64, id int) bool {
 	return l.station.arrive(now, id)
 }
 
-// simulated plays loads against fresh stations in virtual time.
+// simulated plays loads on fresh stations. It belongs into a bubble: a step takes its time there.
 type simulated struct {
 	t      *testing.T
 	fresh  func() station
 	seed   uint64
+	late   func() time.Duration    // of the generator; nil: never
+	status func(load Load) int     // of answers; nil: 200
+	ask    func(played int) Answer // nil: an answer of a fresh station
+	leave  func(load Load) bool    // the user interrupts in this step
+
 	played []Load
-	peak   int           // most that were in a station
-	late   func() time.Duration // of the generator; nil: never
-	failed bool // every answer is 500
+	peak   int // most that were in a station
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-func (u *simulated) Ask(context.Context) (Answer, error) {
+func (u *simulated) Ask(ctx context.Context) (Answer, error) {
+	if u.ask != nil {
+		return u.ask(len(u.played)), ctx.Err()
+	}
 	s := u.fresh()
 	if s.arrive(1, 0) {
 		return Answer{Reason: "http_429"}, nil
 	}
-	return Answer{Latency: seconds(s.next() - 1)}, nil
+	return Answer{Latency: seconds(s.next() - 1)}, ctx.Err()
 }
 
 func (u *simulated) Play(_ context.Context, load Load) (Step, error) {
 	u.seed++
 	u.played = append(u.played, load)
+	time.Sleep(load.whole())
+	if u.leave != nil && u.leave(load) {
+		return Step{}, context.Canceled
+	}
 	arrivals, err := load.Arrivals(u.seed)
 	if err != nil {
 		u.t.Fatal(err)
@@ -166,8 +176,8 @@ func (u *simulated) Play(_ context.Context, load Load) (Step, error) {
 		for s.in() > 0 && s.next() <= until {
 			now := s.next()
 			r := &results[s.complete()]
-			if r.Done = seconds(now); u.failed {
-				r.Status = 500
+			if r.Done = seconds(now); u.status != nil {
+				r.Status = u.status(load)
 			}
 			guard.Seen(r)
 			if len(queue) > 0 && now < load.whole().Seconds() {

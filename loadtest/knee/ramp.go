@@ -6,7 +6,7 @@ import "math"
 const (
 	growth    = 1.5  // from one step up to the next
 	precision = 1.05 // the bracket of the knee, highest carried to lowest not carried
-	tries     = 3    // of a step that is void
+	tries     = 6    // of a step that is void: whatever else runs on the machine may be over by then
 )
 
 // ramp decides the load of the next step from the verdicts on those before. Rates are per second.

@@ -20,7 +20,9 @@ const (
 type Seats struct {
 	Seats    int
 	Measured bool    // tried behind seats; else only by Little's law at the highest load that was carried
-	Goodput  float64 // a second, with these seats
+	Nearest  int     // the number that was tried: Seats, or a few less
+	Goodput  float64 // a second, with those
+	Highest  float64 // a second, with plenty of seats
 	Latency  time.Duration
 	High     time.Duration // its high quantile, with all these seats in use
 	Tried    []Step        // in the order played
@@ -34,8 +36,9 @@ type seatSearch struct {
 	few     int     // too few
 	plenty  int     // enough
 	reached float64 // throughput with plenty
-	best    float64 // throughput with the most that were worth it; 0: not tried yet
-	most    int     // how many they were
+	best    float64 // throughput with the most that were worth it
+	most    int     // how many they were; 0: none was tried yet
+	ceiling int     // so many did more, but were too slow; 0: none
 	topped  bool    // more than those do no more
 	lowest  int     // tries of the least number that could do
 }
@@ -43,10 +46,12 @@ type seatSearch struct {
 // next is the number of seats to be tried next, or that there is nothing left to try.
 func (s *seatSearch) next() (seats int, ok bool) {
 	switch {
-	case s.best == 0:
+	case s.most == 0:
 		return s.plenty, true
-	case !s.topped:
+	case !s.topped && s.ceiling == 0:
 		return int(math.Ceil(widen * float64(s.plenty))), true
+	case !s.topped:
+		return (s.plenty + s.ceiling) / 2, true
 	case s.plenty-s.few <= 1:
 		return 0, false
 	case s.lowest < 2:
@@ -58,15 +63,21 @@ func (s *seatSearch) next() (seats int, ok bool) {
 // add takes the throughput with the number of seats that next has named, and whether it was good enough in all else.
 func (s *seatSearch) add(seats int, goodput float64, fine bool) {
 	switch {
-	case s.best == 0:
-		s.best, s.reached, s.most = goodput, goodput, seats
-		s.topped = goodput == 0
-	case !s.topped && fine && goodput > gain*s.best:
-		s.plenty, s.most, s.best, s.reached = seats, seats, goodput, goodput
+	case s.most == 0:
+		if s.best, s.reached, s.most = goodput, goodput, seats; goodput == 0 {
+			s.plenty, s.few, s.topped = seats, seats-1, true
+		}
 	case !s.topped:
-		s.topped = true
-		// Rounded down, as the latency that it comes from is known to some percent.
-		s.few = min(s.plenty, max(1, int(enough*s.best*s.unloaded.Seconds()))) - 1
+		more := goodput > gain*s.best
+		switch {
+		case more && fine:
+			s.plenty, s.most, s.best, s.reached = seats, seats, goodput, goodput
+		case more:
+			s.ceiling = seats
+		}
+		if !more || s.ceiling != 0 && s.ceiling-s.plenty <= 1 {
+			s.top()
+		}
 	case fine && goodput >= enough*s.best:
 		s.plenty, s.reached = seats, goodput
 		s.lowest++
@@ -74,6 +85,13 @@ func (s *seatSearch) add(seats int, goodput float64, fine bool) {
 		s.few = seats
 		s.lowest++
 	}
+}
+
+// top ends the search for plenty and says what is too few for it: rounded down, as the latency that it comes from is
+// known to some percent.
+func (s *seatSearch) top() {
+	s.topped = true
+	s.few = min(s.plenty, max(1, int(enough*s.best*s.unloaded.Seconds()))) - 1
 }
 
 // answer is the number of seats. What was found reaches 95 % or more of the throughput; in proportion to what is missing

@@ -29,6 +29,7 @@ type Step struct {
 
 	LagP99, LagMax time.Duration // the generator's own
 	Cut            Cut
+	CutAt          time.Duration // from the start of the step
 	Measured       time.Duration // the part that was measured: Load.Length, or less where the step was cut
 
 	Verdict Verdict
@@ -82,11 +83,10 @@ func Reason(r *openloop.Result) string {
 func Measure(load Load, arrivals []schedule.Arrival, results []openloop.Result, guard *Guard, quantile float64) Step {
 	s := Step{Load: load, Reasons: make(map[string]int)}
 	from, to := load.Settle, load.whole()
-	var cutAt time.Duration
-	if s.Cut, cutAt = guard.Cut(); s.Cut != Whole {
+	if s.Cut, s.CutAt = guard.Cut(); s.Cut != Whole {
 		// All that was sent is looked at. Throughput is that from the first answer on, since an overrun server
 		// is busy from the start and its first answer takes as long as its work.
-		from, to = firstDone(results, cutAt), cutAt
+		from, to = firstDone(results, s.CutAt), s.CutAt
 	}
 	s.Measured = to - from
 	var latencies, lags []time.Duration
