@@ -131,8 +131,8 @@ func (o *calibrateOptions) check() error {
 		least, top float64
 	}{
 		{"times", o.find.Times, 1.2, 100},
-		{"start-rate", o.find.Start, 0, o.find.MaxRate},
 		{"max-rate", o.find.MaxRate, 0.1, 100000},
+		{"start-rate", o.find.Start, 0, o.find.MaxRate},
 		{"step-seconds", o.find.Step.Seconds(), 0.1, 600},
 		{"max-time", o.find.MaxTime.Seconds(), 1, 86400},
 		{"max-conns", float64(o.conns), 1, 60000},
