@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"tidegate/loadtest/knee"
+	"tidegate/loadtest/schedule"
 	"tidegate/loadtest/tally"
 )
 
@@ -178,7 +179,7 @@ func (p *printer) step(s *knee.Step) {
 		if s.Verdict != knee.Carried {
 			note += ", " + s.Verdict.String()
 		}
-	case p.steps == 1 && s.Verdict == knee.Carried:
+	case s.Load.Spread == schedule.Even && s.Verdict == knee.Carried:
 		note = "without load"
 	case s.Verdict == knee.Void:
 		note = fmt.Sprintf("void: this client itself was late, by up to %v ms", tally.Millis(s.LagMax))

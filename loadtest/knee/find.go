@@ -165,22 +165,37 @@ func (f *finder) sit(ctx context.Context) {
 		if !ok {
 			break
 		}
-		s, err := f.play(ctx, Load{
-			Rate: f.overfull(n, search.unloaded), Spread: schedule.Poisson,
-			Settle: f.settle(), Length: max(f.o.Step, 10*f.Unloaded.P50), Seats: n,
-		})
+		s, err := f.behind(ctx, n, search.unloaded)
+		if err == nil && n < search.plenty && s.Goodput < enough*search.best {
+			// Noise makes throughput less and hardly ever more, so that too little is played once more.
+			var again *Step
+			if again, err = f.behind(ctx, n, search.unloaded); err == nil && again.Goodput > s.Goodput {
+				s = again
+			}
+		}
 		if err != nil {
 			return
 		}
-		f.Seats.Tried = append(f.Seats.Tried, *s)
 		search.add(n, s.Goodput, s.Verdict == Carried)
 	}
 	for i := range f.Seats.Tried {
-		if s := &f.Seats.Tried[i]; s.Load.Seats == search.plenty {
+		if s := &f.Seats.Tried[i]; s.Load.Seats == search.plenty && s.Goodput == search.reached {
 			f.Seats.Seats, f.Seats.Measured, f.Seats.Nearest = search.answer(), true, search.plenty
 			f.Seats.Goodput, f.Seats.Highest, f.Seats.Latency, f.Seats.High = s.Goodput, search.best, s.Mean, s.High
 		}
 	}
+}
+
+// behind plays more load than a number of seats can serve.
+func (f *finder) behind(ctx context.Context, seats int, unloaded time.Duration) (*Step, error) {
+	s, err := f.play(ctx, Load{
+		Rate: f.overfull(seats, unloaded), Spread: schedule.Poisson,
+		Settle: f.settle(), Length: max(f.o.Step, 10*f.Unloaded.P50), Seats: seats,
+	})
+	if err == nil {
+		f.Seats.Tried = append(f.Seats.Tried, *s)
+	}
+	return s, err
 }
 
 // overfull is more than that many seats can serve: each needs at least the latency without a queue for a request. Where

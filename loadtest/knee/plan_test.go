@@ -102,3 +102,34 @@ func TestTheSeatsAreFoundWithFewTries(t *testing.T) {
 		}
 	}
 }
+
+func TestTheBracketIsOfTheLastWordOnEachLoad(t *testing.T) {
+	for _, step := range []struct {
+		name         string
+		steps        string // rates, each with the first letter of its verdict
+		knee, beyond float64
+	}{
+		{"all are carried", "150o 225o", 225, 0},
+		{"late, then carried", "150o 225s 225o", 225, 0},
+		{"late twice", "150o 225s 225s", 150, 225},
+		{"late, then carried, below one that is short", "150o 300x 225s 225o", 225, 300},
+		{"the lowest", "150o 300x 225x 180x 160o", 160, 180},
+		{"void says nothing", "150o 225v", 150, 0},
+	} {
+		c := Curve{Knee: Step{Load: Load{Rate: 100}}}
+		for _, word := range strings.Fields(step.steps) {
+			var s Step
+			var v rune
+			fmt.Sscanf(word, "%f%c", &s.Load.Rate, &v)
+			s.Verdict = map[rune]Verdict{'o': Carried, 's': Late, 'x': Short, 'v': Void}[v]
+			c.note(s)
+		}
+		beyond := 0.0
+		if c.Beyond != nil {
+			beyond = c.Beyond.Load.Rate
+		}
+		if c.Knee.Load.Rate != step.knee || beyond != step.beyond {
+			t.Errorf("%s: from %v to %v, want from %v to %v", step.name, c.Knee.Load.Rate, beyond, step.knee, step.beyond)
+		}
+	}
+}
