@@ -64,7 +64,7 @@ func (f *finder) quiet(ctx context.Context) error {
 	for i := range warmUp {
 		a, err := f.up.Ask(ctx)
 		if err != nil {
-			return fmt.Errorf("cannot calibrate: %w", err)
+			return fmt.Errorf("cannot calibrate: ended before anything was known: %w", err)
 		}
 		if a.Reason != "" {
 			return fmt.Errorf("cannot calibrate: a request sent alone got %s; see that target, path, method, headers and body are those of a request that is served", a.Reason)
@@ -82,7 +82,7 @@ func (f *finder) quiet(ctx context.Context) error {
 	var err error
 	for f.voids = 0; f.voids < tries; {
 		if f.Unloaded, err = f.up.Play(ctx, load); err != nil {
-			return fmt.Errorf("cannot calibrate: %w", err)
+			return fmt.Errorf("cannot calibrate: ended before anything was known: %w", err)
 		}
 		if f.Unloaded.Verdict = judge(&f.Unloaded, time.Hour); !lagged(&f.Unloaded, 0) {
 			break
@@ -90,7 +90,7 @@ func (f *finder) quiet(ctx context.Context) error {
 		f.Unloaded.Verdict = Void
 		f.told(&f.Unloaded)
 		if err := f.pause(ctx); err != nil {
-			return fmt.Errorf("cannot calibrate: %w", err)
+			return fmt.Errorf("cannot calibrate: ended before anything was known: %w", err)
 		}
 	}
 	s := &f.Unloaded

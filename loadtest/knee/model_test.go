@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,43 +24,49 @@ type pool struct {
 	c       int
 	service func() float64
 	waiting []int
-	running map[int]float64 // id to its end
-	now     float64
+	running []job // by their end, the last one first
 }
 
-func newPool(c int, service func() float64) *pool {
-	return &pool{c: c, service: service, running: map[int]float64{}}
+type job struct {
+	id  int
+	end float64
 }
+
+func newPool(c int, service func() float64) *pool { return &pool{c: c, service: service} }
 
 func (p *pool) arrive(now float64, id int) bool {
-	if p.now = now; len(p.running) < p.c {
-		p.running[id] = now + p.service()
+	if len(p.running) < p.c {
+		p.run(now, id)
 	} else {
 		p.waiting = append(p.waiting, id)
 	}
 	return false
 }
 
-func (p *pool) first() (id int, end float64) {
-	end = math.Inf(1)
-	for i, e := range p.running {
-		if e < end || e == end && i < id {
-			id, end = i, e
-		}
+func (p *pool) run(now float64, id int) {
+	end := now + p.service()
+	at := 0
+	for at < len(p.running) && p.running[at].end > end {
+		at++
 	}
-	return id, end
+	p.running = slices.Insert(p.running, at, job{id, end})
 }
 
-func (p *pool) next() float64 { _, end := p.first(); return end }
+func (p *pool) next() float64 {
+	if len(p.running) == 0 {
+		return math.Inf(1)
+	}
+	return p.running[len(p.running)-1].end
+}
 
 func (p *pool) complete() int {
-	id, end := p.first()
-	delete(p.running, id)
-	if p.now = end; len(p.waiting) > 0 {
-		p.running[p.waiting[0]] = end + p.service()
+	done := p.running[len(p.running)-1]
+	p.running = p.running[:len(p.running)-1]
+	if len(p.waiting) > 0 {
+		p.run(done.end, p.waiting[0])
 		p.waiting = p.waiting[1:]
 	}
-	return id
+	return done.id
 }
 
 func (p *pool) in() int { return len(p.running) + len(p.waiting) }
