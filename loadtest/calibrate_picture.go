@@ -52,7 +52,10 @@ func drawCurve(r *calibration, file string) error {
 		return fmt.Errorf("cannot draw the curve: %w", err)
 	}
 	tiles := draw.Tiles{Rows: 2, Cols: 1, PadTop: vg.Points(8), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(16), PadY: vg.Points(14)}
-	for i, row := range plot.Align([][]*plot.Plot{{top}, {bottom}}, tiles, draw.New(canvas)) {
+	paper := draw.New(canvas)
+	paper.SetColor(color.White) // the plots fill their tiles only, and a page around the picture may be dark
+	paper.Fill(paper.Rectangle.Path())
+	for i, row := range plot.Align([][]*plot.Plot{{top}, {bottom}}, tiles, paper) {
 		[]*plot.Plot{top, bottom}[i].Draw(row[0])
 	}
 	f, err := os.Create(file)
