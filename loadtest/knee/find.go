@@ -89,6 +89,9 @@ func (f *finder) quiet(ctx context.Context) error {
 		}
 		f.Unloaded.Verdict = Void
 		f.told(&f.Unloaded)
+		if time.Since(f.started) > f.o.MaxTime {
+			break
+		}
 		if err := f.pause(ctx); err != nil {
 			return fmt.Errorf("cannot calibrate: ended before anything was known: %w", err)
 		}
