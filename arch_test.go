@@ -162,6 +162,18 @@ func TestTheLoadTestIsAClientAndImportsNothingOfOurs(t *testing.T) {
 	}
 }
 
+// What the load test measures and draws with is no part of the gateway.
+func TestTheGatewayNeedsNothingThatIsForTheLoadTestOnly(t *testing.T) {
+	foreign := []string{"gonum.org", "codeberg.org", "git.sr.ht", "github.com/HdrHistogram"}
+	for _, p := range list(t, "-deps", ".") {
+		for _, prefix := range foreign {
+			if strings.HasPrefix(p.ImportPath, prefix) {
+				t.Errorf("the gateway needs %s", p.ImportPath)
+			}
+		}
+	}
+}
+
 // Who is asked for a decision is told what time it is; only the file that blocks looks at the clock.
 func TestThePureRoomsNeverAskTheClock(t *testing.T) {
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}

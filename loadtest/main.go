@@ -20,11 +20,12 @@ import (
 
 const usage = `usage: loadtest <scenario> [flags]; -h after a scenario shows its flags
 
-  promo     one caller's promotion script beside a VIP, 20 ordinary callers and a morning peak
-  reload    ten changed configs a second under load, beside the same load without
-  crash     kill -9 in the middle of writes of the config, and what is left after it
-  upstream  the sample upstream alone
-  flat      the flat limit alone, that promo -compare plays against
+  promo      one caller's promotion script beside a VIP, 20 ordinary callers and a morning peak
+  reload     ten changed configs a second under load, beside the same load without
+  crash      kill -9 in the middle of writes of the config, and what is left after it
+  calibrate  finds how much an upstream can do, and the seats and rates for the config
+  upstream   the sample upstream alone
+  flat       the flat limit alone, that promo -compare plays against
 
 Exit status: 0 when every check holds, 1 when one fails, 2 when the run is void or cannot be made.
 ("go run" turns each of the last two into 1 and prints "exit status 2".)
@@ -58,6 +59,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return reload(ctx, args, out)
 	case "crash":
 		return crash(ctx, args, out)
+	case "calibrate":
+		return calibrate(ctx, args, out)
 	case "upstream":
 		return serveUpstream(ctx, args)
 	case "flat":

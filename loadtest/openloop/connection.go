@@ -38,6 +38,9 @@ func newConnection(g *generator) *connection {
 func (c *connection) serve() {
 	for i := range c.next {
 		c.exchange(i)
+		if seen := c.g.plan.Seen; seen != nil {
+			seen(&c.g.results[i])
+		}
 		c.g.release(c)
 	}
 	c.hangUp()

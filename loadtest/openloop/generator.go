@@ -19,6 +19,10 @@ import (
 	"tidegate/loadtest/schedule"
 )
 
+// patience is how long the sending may sleep without listening for the end of the run. time.Sleep wakes up more
+// promptly than a select, so the last of each wait is slept.
+const patience = 200 * time.Millisecond
+
 // Plan is a run.
 type Plan struct {
 	Arrivals []schedule.Arrival // in order of time
@@ -26,6 +30,16 @@ type Plan struct {
 	Dial     func(ctx context.Context) (net.Conn, error)
 	MaxConns int           // at most; an arrival that finds all of them busy is Unsent
 	Grace    time.Duration // for answers still out after the last arrival; then they are given up
+
+	// Queue makes an arrival that finds all connections busy wait for one instead of being Unsent, first come,
+	// first served: what a gateway with MaxConns seats would do. The wait is then part of Sent, and Lags says nothing.
+	Queue bool
+	// Stop, where it is set, is asked before each arrival, and told how many requests are out. Once it says true, nothing more
+	// is sent: the rest is Skipped, and the answers still out are waited for as usual.
+	Stop func(out int) bool
+	// Seen, where it is set, is told each result as soon as it is complete, by the goroutine of the connection: several at a
+	// time. What was never sent is not told.
+	Seen func(*Result)
 
 	sleep func(time.Duration) // time.Sleep, but for tests of the lag
 }
@@ -49,6 +63,7 @@ func Run(ctx context.Context, plan Plan) (start time.Time, results []Result, err
 	if g.plan.sleep == nil {
 		g.plan.sleep = time.Sleep
 	}
+	g.freed.L = &g.mu
 	g.send(ctx)
 
 	answered := make(chan struct{})
@@ -80,18 +95,28 @@ type generator struct {
 	mu    sync.Mutex
 	idle  []*connection // last in, first out
 	conns int
+	freed sync.Cond // a connection became idle
 }
 
 // send walks the schedule. It never waits for an answer.
 func (g *generator) send(ctx context.Context) {
 	for i, a := range g.plan.Arrivals {
-		if wait := time.Until(g.start.Add(a.At)); wait > 0 {
+		at := g.start.Add(a.At)
+		if wait := time.Until(at); wait > patience {
+			select {
+			case <-time.After(wait - patience/2):
+			case <-ctx.Done():
+			}
+		}
+		if wait := time.Until(at); wait > 0 && ctx.Err() == nil {
 			g.plan.sleep(wait)
 		}
 		if ctx.Err() != nil {
-			for j := i; j < len(g.results); j++ {
-				g.results[j].Failure = Unsent
-			}
+			g.leaveOut(i, Unsent)
+			return
+		}
+		if g.plan.Stop != nil && g.plan.Stop(g.out()) {
+			g.leaveOut(i, Skipped)
 			return
 		}
 		c := g.acquire()
@@ -106,10 +131,28 @@ func (g *generator) send(ctx context.Context) {
 	}
 }
 
-// acquire is an idle connection, or a new one, or nil when the bound is reached.
+// leaveOut says of an arrival and all after it why they were not sent.
+func (g *generator) leaveOut(from int, why Failure) {
+	for i := from; i < len(g.results); i++ {
+		g.results[i].Failure = why
+	}
+}
+
+// out is the number of requests under way.
+func (g *generator) out() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.conns - len(g.idle)
+}
+
+// acquire is an idle connection, or a new one. When the bound is reached it is nil, or with Queue the first that
+// becomes idle: each does in the end, since every exchange is bounded by its timeout and by the run.
 func (g *generator) acquire() *connection {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for g.plan.Queue && len(g.idle) == 0 && g.conns == g.plan.MaxConns {
+		g.freed.Wait()
+	}
 	if n := len(g.idle); n > 0 {
 		c := g.idle[n-1]
 		g.idle = g.idle[:n-1]
@@ -128,6 +171,7 @@ func (g *generator) acquire() *connection {
 func (g *generator) release(c *connection) {
 	g.mu.Lock()
 	g.idle = append(g.idle, c)
+	g.freed.Signal() // one waits at most: the walker
 	g.mu.Unlock()
 	g.pending.Done()
 }

@@ -46,7 +46,7 @@ func Lags(arrivals []schedule.Arrival, results []Result, phases []Phase) []Lag {
 		h := hdrhistogram.New(1, time.Minute.Microseconds(), 3)
 		lag := Lag{Phase: phase.Name}
 		for i, a := range arrivals {
-			if a.At < phase.From || a.At >= phase.To {
+			if a.At < phase.From || a.At >= phase.To || results[i].Failure == Skipped {
 				continue
 			}
 			if results[i].Failure == Unsent {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -15,20 +16,24 @@ type Request struct {
 }
 
 // NewRequest renders an HTTP/1.1 request. Headers are written in the order of their names; a body, if
-// there is one, is sent as JSON.
+// there is one, is sent as JSON unless a header says what it is.
 func NewRequest(method, host, path string, headers map[string]string, body string, timeout time.Duration) Request {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, host)
-	names := make([]string, 0, len(headers))
+	names, typed := make([]string, 0, len(headers)), false
 	for name := range headers {
 		names = append(names, name)
+		typed = typed || strings.EqualFold(name, "Content-Type")
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		fmt.Fprintf(&b, "%s: %s\r\n", name, headers[name])
 	}
 	if body != "" {
-		fmt.Fprintf(&b, "Content-Type: application/json\r\nContent-Length: %d\r\n", len(body))
+		if !typed {
+			b.WriteString("Content-Type: application/json\r\n")
+		}
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(body))
 	}
 	b.WriteString("\r\n")
 	b.WriteString(body)

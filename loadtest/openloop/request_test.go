@@ -14,6 +14,14 @@ func TestARequestIsRenderedOnce(t *testing.T) {
 	}
 }
 
+func TestAHeaderMaySayWhatTheBodyIs(t *testing.T) {
+	got := string(NewRequest("PUT", "x", "/", map[string]string{"content-type": "text/plain"}, "hi", time.Second).Bytes)
+	want := "PUT / HTTP/1.1\r\nHost: x\r\ncontent-type: text/plain\r\nContent-Length: 2\r\n\r\nhi"
+	if got != want {
+		t.Errorf("%q\nwant %q", got, want)
+	}
+}
+
 func TestQueueWaitIsReadFromServerTiming(t *testing.T) {
 	for _, step := range []struct {
 		header string

@@ -13,9 +13,10 @@ const (
 	Broken          // the connection ended before the whole answer was in
 	Timeout         // no whole answer within the request's timeout
 	GivenUp         // the generator hung up at the end of the run, after its grace
+	Skipped         // never sent: the plan's Stop had ended the sending before
 )
 
-var failureNames = [...]string{"none", "unsent", "dial", "broken", "timeout", "given_up"}
+var failureNames = [...]string{"none", "unsent", "dial", "broken", "timeout", "given_up", "skipped"}
 
 func (f Failure) String() string { return failureNames[f] }
 

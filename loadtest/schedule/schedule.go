@@ -122,6 +122,19 @@ func Make(dst []Arrival, who int, spread Spread, seed uint64, pieces ...Piece) (
 	return dst, nil
 }
 
+// Scatter appends to dst n arrivals of one sender at independent moments from from to just before to, in order: Poisson
+// traffic of which it is known how many come. Where spans of some hundred requests are compared that takes away most of what
+// is luck. The same seed and sender always give the same arrivals.
+func Scatter(dst []Arrival, who int, seed uint64, from, to time.Duration, n int) []Arrival {
+	rng := rand.New(rand.NewPCG(seed, uint64(who)))
+	first := len(dst)
+	for range n {
+		dst = append(dst, Arrival{At: from + time.Duration(rng.Float64()*float64(to-from)), Who: who})
+	}
+	Sort(dst[first:])
+	return dst
+}
+
 // Sort brings the arrivals of several senders into the order of time. Equal moments keep their order.
 func Sort(arrivals []Arrival) {
 	slices.SortStableFunc(arrivals, func(a, b Arrival) int { return int(a.At - b.At) })

@@ -159,3 +159,31 @@ func TestImpossibleRatesAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestScatteredArrivalsAreAsManyAsToldAndLieLikePoissonTraffic(t *testing.T) {
+	const n, cells = 10000, 1000
+	arrivals := Scatter([]Arrival{{At: time.Second}}, 3, 1, 2*time.Second, 12*time.Second, n)
+	if len(arrivals) != n+1 || arrivals[0] != (Arrival{At: time.Second}) {
+		t.Fatalf("%d arrivals, the first %+v", len(arrivals), arrivals[0])
+	}
+	var counts [cells]int
+	last := 2 * time.Second
+	for _, a := range arrivals[1:] {
+		if a.Who != 3 || a.At < last || a.At >= 12*time.Second {
+			t.Fatalf("%+v after %v", a, last)
+		}
+		last = a.At
+		counts[(a.At-2*time.Second)*cells/(10*time.Second)]++
+	}
+	// Of Poisson counts the variance is the mean, 10; over 1000 cells it is known to 5 %.
+	variance := 0.0
+	for _, c := range counts {
+		variance += float64((c-n/cells)*(c-n/cells)) / cells
+	}
+	if variance < 8.5 || variance > 11.5 {
+		t.Errorf("variance %.1f, want 10", variance)
+	}
+	if again := Scatter(nil, 3, 1, 2*time.Second, 12*time.Second, n); again[0] != arrivals[1] || again[n-1] != arrivals[n] {
+		t.Error("the same seed gives other arrivals")
+	}
+}
