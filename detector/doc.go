@@ -8,8 +8,7 @@
 //
 // The level is two exponential means, a short one (8 s) and a long one (64 s). A tide is a rate that doubles no
 // faster than Rise. The short mean is brought forward by its own lag along the trend it shows against the long
-// one, and then by 2^(t/Rise) for the t from 6.4 s ago to the middle of the cells judged: that is the most a tide
-// can have come to. The long mean is a floor under it without any growth: who comes back from a dip has not burst.
+// one, and then by 2^(6.4 s/Rise): that is the most a tide can have come to by now. The long mean is a floor under it without any growth: who comes back from a dip has not burst.
 // With m the larger of both times the length, the null hypothesis for any length of newest cells is: the count's
 // mean is at most m.
 //
@@ -47,25 +46,26 @@
 //
 // At one moment and one length, S above h has a chance of at most e^-h under the null hypothesis (Chernoff's
 // bound, which S attains but for a factor); dependent looks, ten a second at six lengths, multiply it by less than
-// 60 a second. With h = 16 that is below one in 40 hours of a flow by the bound; the real rate is far lower, as
-// the growth allowed, the floor of the long mean and the fullest cell all lean to the safe side, and looks that
-// overlap share their luck. In simulated steady Poisson traffic, 100 hours for each rate, a score of 2 was reached
-// 66 times an hour at 5/s, 40 times at 20/s and 13 times at 50/s, each further nat 4.5 to 5 times more seldom: 8
-// once in 100 hours at 5/s, 16 never, extrapolated once in 10^7 hours. Of tides at the limit (60/s doubling in a
-// minute, in a straight line or as 2^t; 60/s to 240/s in 4 min) none of 1,000 was alarmed. Real traffic has
-// heavier tails than a multiple of Poisson's: what is left there are true rises of one to three seconds; see Habits.
+// 60 a second. With h = 13, the least where bursts do not use to begin, that is below one in two hours of a flow by
+// the bound; the real rate is far lower, as the growth allowed, the floor of the long mean and the fullest cell all
+// lean to the safe side, and looks that overlap share their luck. In simulated steady Poisson traffic, 1,000 hours for
+// each rate, a score of 6 was reached 132 times at 5/s, 91 times at 20/s and 24 times at 50/s, each further nat 3 to
+// 4.5 times more seldom: 8 was reached 10, 7 and 0 times, 10 never, and 13, extrapolated, once in 50,000 hours. Of
+// tides at the limit (60/s doubling in a minute, in a straight line or as 2^t; 60/s to 240/s in 4 min) none of 1,000 was
+// alarmed. Real traffic has heavier tails than a multiple of Poisson's: what is left there are true rises of one to
+// three seconds; see Habits.
 //
 // # Delay
 //
 // A rise from a to b arrivals a second gives (b ln(b/m) - (b-m))/v nats a second, m being a with its growth, and
-// is found when that has come to 16, at the next of the six lengths, plus one cell for the fullest. Simulated,
+// is found when that has come to 13, at the next of the six lengths, plus one cell for the fullest. Simulated,
 // Poisson, known for 2 minutes, median and 95 % in seconds:
 //
 //	from     x 1.5       x 2         x 3         x 5
-//	10/s     -           -           2.6  3.6    0.8  1.4
-//	50/s     6.3  -      1.6  2.9    0.7  0.8    0.3  0.4
-//	200/s    2.1  3.2    0.7  0.8    0.3  0.4    0.2  0.2
-//	1000/s   0.8  0.9    0.3  0.4    0.2  0.2    0.2  0.2
+//	10/s     -           -           2.1  3.3    0.8  1.2
+//	50/s     6.8  -      1.5  2.7    0.6  0.8    0.3  0.4
+//	200/s    1.8  3.4    0.6  0.8    0.3  0.4    0.2  0.2
+//	1000/s   0.8  1.1    0.2  0.4    0.2  0.2    0.2  0.2
 //
 // A dash is a rise that may never be found: by the time its arrivals suffice, a tide could have brought as many.
 //
@@ -73,7 +73,7 @@
 //
 // S tells chance from a change of rate. It cannot tell a burst from a blip, a change that is over within seconds: in
 // its first second a blip is as true as a burst. Which of the two a rise will be is a matter of what the flow usually
-// does. So every excursion (S of 8 or more) is followed until it is known to have lasted for 8 s, a burst, or to have
+// does. So every excursion (S of 8 or more) is followed until it is known to have lasted for 12 s, a burst, or to have
 // passed, a blip, whether it was called a surge or not. For each half minute of the hour it is noted how many of both
 // began there, since most callers are machines, and machines call by the clock: what comes at 31 minutes past comes
 // there each hour.
@@ -85,11 +85,12 @@
 //
 //	S = 8 + t ln(Odds b/o)
 //
-// That is what a surge takes: at least 16 where bursts do not use to begin, 8 where they do, at most 60. Shiryaev's
+// That is what a surge takes: at least 13 where bursts do not use to begin, 8 where they do, at most 60. Shiryaev's
 // Bayesian change detection does the same with a prior for the moment of change; here the prior is learned. o and b are
-// the half minute's own counts (o with half of what its neighbours have), with the flow's mean half minute as a prior
-// worth six hours, and t is the mean of the blips so far, at most 200 of them. Until something is known t is 1.3, and b
-// is 10 times o: 16. Habits fade within some 60 hours in which the flow is seen.
+// the half minute's own counts (o with half of what its neighbours have), with a mean half minute as a prior worth six
+// hours, in which each half minute counts once at most: what comes by the clock says nothing of other moments. t is the
+// mean of the blips so far, at most 200 of them. Until something is known t is 0.8 and b is 10 times o: 13. A half minute
+// forgets the fourteenth part each day that it is seen in. Odds is 25: docs/detector.md shows what others come to.
 //
 // A caller who makes himself jumpy on purpose gets 60 nats, no more. That is three seconds of twice 60/s, and half a second
 // of five times.

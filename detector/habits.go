@@ -12,21 +12,22 @@ const noted = 8
 const (
 	bins       = 120 // of half a minute: the hour
 	binSeconds = 3600 / bins
-	unit       = 16 // one excursion, in what a bin counts by
-	remembered = 64 // hours that weigh in full; older ones fade
-	fading     = 8  // every so many hours a bin forgets an eighth
+	unit       = 8   // one excursion, in what a bin counts by
+	remembered = 336 // hours that weigh in full; older ones fade
+	fading     = 24  // every so many hours that it is seen in, a bin forgets
+	forgets    = 14  // the fourteenth part of what it has
 
-	priorTail   = 1.3 // nats by which a blip is above noted, in the mean: assumed of a flow that is not known yet
+	priorTail   = 0.8 // nats by which a blip is above noted, in the mean: assumed of a flow that is not known yet
 	priorBlips  = 2.  // and worth as much as so many blips
 	mostBlips   = 200
 	mostHeight  = 100. // what is higher counts as this
 	priorHours  = 6.   // the flow's own mean, in what one bin is known by
 	blipsABin   = 0.02 // an hour, assumed of a flow that is not known yet
 	onsetsABin  = 0.002
-	usualOdds   = 40.
+	usualOdds   = 25.
 	mostNeeded  = 60. // nats
-	leastNeeded = 16. // where bursts do not use to begin
-	burstLasts  = 8 * time.Second
+	leastNeeded = 13. // where bursts do not use to begin
+	burstLasts  = 12 * time.Second
 )
 
 // habits are what a flow's excursions have been: in each half minute of the hour, how often something began there that
@@ -36,7 +37,7 @@ type habits struct {
 	onsets, blips [bins]uint8 // in units
 	hours         float32     // watched, fading
 	tail, tails   float32     // sum of the heights of blips above noted, and how many
-	allOnsets     uint16      // sums over the bins
+	allOnsets     uint16      // sums over the bins, of each at most one
 	allBlips      uint16
 	turns         uint16 // of the clock's hour, as far as watched
 	bin           uint8
@@ -59,15 +60,20 @@ func (h *habits) enter(bin uint8) {
 }
 
 func fade(n *uint8, all *uint16) {
-	by := uint8((int(*n) + fading/2) / fading)
-	*n -= by
-	*all -= uint16(by)
+	by := uint8((int(*n) + forgets - 1) / forgets) // at least one: so that nothing stays for good
+	change(n, all, *n-by)
 }
 
 func add(n *uint8, all *uint16) {
-	by := min(unit, math.MaxUint8-*n)
-	*n += by
-	*all += uint16(by)
+	change(n, all, *n+min(unit, math.MaxUint8-*n))
+}
+
+// change sets the count of a bin. In the sum over all bins a bin counts as one excursion at most: what comes by the clock
+// says nothing of other bins.
+func change(n *uint8, all *uint16, to uint8) {
+	*all += uint16(min(to, unit))
+	*all -= uint16(min(*n, unit))
+	*n = to
 }
 
 // blip notes an excursion that began in the bin and passed by itself.

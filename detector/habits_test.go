@@ -121,17 +121,17 @@ func TestHabitsCountAndFade(t *testing.T) {
 	if usual != noted || !(odd > other) || odd > mostNeeded {
 		t.Errorf("needed: %v where bursts begin, %v elsewhere, %v where blips are", usual, other, odd)
 	}
-	if !(h.needed(400) > other) || !(h.needed(4) < other) {
-		t.Errorf("needed at odds of 4, 40, 400: %v, %v, %v", h.needed(4), other, h.needed(400))
+	if !(h.needed(400) > h.needed(0)) || !(h.needed(4) < h.needed(0)) {
+		t.Errorf("needed at odds of 4, 25, 400: %v, %v, %v", h.needed(4), h.needed(0), h.needed(400))
 	}
 	sums := func() (onsets, blips int) {
 		for b := range bins {
-			onsets += int(h.onsets[b])
-			blips += int(h.blips[b])
+			onsets += int(min(unit, h.onsets[b]))
+			blips += int(min(unit, h.blips[b]))
 		}
 		return onsets, blips
 	}
-	for _, hours := range []int{0, 64, 1000} {
+	for _, hours := range []int{0, 64, 1500} {
 		for range hours {
 			hour()
 		}
@@ -139,8 +139,8 @@ func TestHabitsCountAndFade(t *testing.T) {
 			t.Errorf("sums %d and %d are kept as %d and %d", onsets, blips, h.allOnsets, h.allBlips)
 		}
 	}
-	if h.allOnsets > unit/2 || h.allBlips > unit/2 {
-		t.Errorf("after 1,064 hours %d and %d are left", h.allOnsets, h.allBlips)
+	if h.onsets[7] > 0 || h.blips[9] > 0 {
+		t.Errorf("after 1,564 hours %d and %d are left", h.onsets[7], h.blips[9])
 	}
 }
 

@@ -47,9 +47,8 @@ func (h *habits) take(b []byte) bool {
 			return false
 		}
 		before = i
-		h.onsets[i], h.blips[i] = rest[1], rest[2]
-		h.allOnsets += uint16(rest[1])
-		h.allBlips += uint16(rest[2])
+		change(&h.onsets[i], &h.allOnsets, rest[1])
+		change(&h.blips[i], &h.allBlips, rest[2])
 	}
 	return h.bin < bins
 }

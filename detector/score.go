@@ -10,15 +10,13 @@ type growth struct {
 	perSecond float64 // ln 2/rise
 	lag       float64 // over the lag of the short mean, as a factor
 	ring      float64 // from the level, 6.4 s ago, until now, as a factor
-	cell      float64 // over half of the shortest scale, as a factor
 }
 
 func (g *growth) reckon(rise time.Duration) {
-	const most = 50 // as an exponent: beyond it there is no difference
+	const most = 50. // as an exponent: beyond it there is no difference
 	g.perSecond = math.Ln2 / rise.Seconds()
 	g.lag = math.Exp(min(most, g.perSecond*shortSeconds))
 	g.ring = math.Exp(min(most, g.perSecond*ringSeconds))
-	g.cell = math.Exp(min(most/64, g.perSecond*cellSeconds))
 }
 
 // expectations is how many arrivals each scale may have: at the fastest tide from the recent level, and at least what the
@@ -39,11 +37,9 @@ func (f *Flow) expect(c *Config) (e expectations) {
 	}
 	least := max(long, float64(f.hour.allowed))
 	f.expected = max(recent, least)
-	// To the middle of a scale: each is twice as long as the one before, so the growth since then is squared.
-	since := f.growth.cell
+	rate := max(recent*f.growth.ring, least)
 	for k := range e {
-		e[k] = max(recent*(f.growth.ring/since), least) * scaleSeconds[k]
-		since *= since
+		e[k] = rate * scaleSeconds[k]
 	}
 	return e
 }
