@@ -50,7 +50,18 @@ func NewFlow(now time.Time) Flow {
 // between two cells and moments a little before the last one are fine; a gap is neither silence nor a surge.
 func (f *Flow) Step(c *Config, now time.Time, arrivals int64) Verdict {
 	at := int64(now.Sub(f.origin))
-	arrivals = min(max(0, arrivals), mostArrivals)
+	// Mostly a step is what a whole cell ends with, and nothing else is to be looked at.
+	if past := at - f.end - int64(cell); past >= -int64(early) && past <= int64(early) && at >= f.last && at < f.turn &&
+		arrivals >= 0 && arrivals <= mostArrivals && f.window == c.Window {
+		f.push(arrivals + f.partial)
+		f.end, f.last, f.partial = f.end+int64(cell), at, 0
+		return f.decide(c)
+	}
+	return f.stepOddly(c, now, at, min(max(0, arrivals), mostArrivals))
+}
+
+// stepOddly is a step at any moment, after any time.
+func (f *Flow) stepOddly(c *Config, now time.Time, at, arrivals int64) Verdict {
 	if f.window != c.Window {
 		f.window = c.Window
 		f.cells.observe(windowCells(c.Window))
@@ -214,7 +225,7 @@ func (f *Flow) decideSurge(c *Config) Verdict {
 	f.peak = max(f.peak, rate)
 	f.score = f.shows(c)
 	if f.excursion.phase == unknown {
-		score, _ := f.weigh(c, 0)
+		score, _ := f.weigh(c)
 		f.watch(c, score, f.score > 0)
 	}
 	if f.score > 0 && rate >= 0.8*c.MinRate {

@@ -61,18 +61,21 @@ func (f *Flow) judge(c *Config) (score float64, since int) {
 	if f.cells.ticks%boundsEvery == 0 || f.rise != c.Rise {
 		f.bound(c)
 	}
-	for k := range f.cells.validScales() {
-		if f.cells.sums[k] >= f.bounds[k] {
-			return f.weigh(c, k)
-		}
+	// Mostly none is reached. A scale that is not valid yet is reached in vain.
+	s, b := &f.cells.sums, &f.bounds
+	if s[0] < b[0] && s[1] < b[1] && s[2] < b[2] && s[3] < b[3] && s[4] < b[4] && s[5] < b[5] {
+		return 0, 0
 	}
-	return 0, 0
+	return f.weigh(c)
 }
 
-// weigh is the best evidence of the scales from first on.
-func (f *Flow) weigh(c *Config, first int) (score float64, since int) {
+// weigh is the best evidence of the valid scales.
+func (f *Flow) weigh(c *Config) (score float64, since int) {
 	e := f.expect(c)
-	for k := first; k < f.cells.validScales(); k++ {
+	for k := range f.cells.validScales() {
+		if f.cells.sums[k] < f.bounds[k] && f.state < Surge {
+			continue
+		}
 		if s := f.evidence(c.Ratio, k, e[k]); s > score {
 			score, since = s, scaleCells(k)
 		}
