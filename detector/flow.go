@@ -4,10 +4,11 @@ import "time"
 
 const (
 	cell         = 100 * time.Millisecond
-	early        = cell / 10 // a step this near the end of a cell ends it
-	mostArrivals = 1 << 40   // in one step: so that sums fit
-	hotScales    = 4         // 0.2 to 1.6 s: by these a surge is seen to go on
-	boundsEvery  = 16        // cells
+	early        = cell / 10   // a step this near the end of a cell ends it
+	mostArrivals = 1 << 40     // in one step: so that sums fit
+	hotScales    = 4           // 0.2 to 1.6 s: by these a surge is seen to go on
+	boundsEvery  = 16          // cells
+	stopped      = time.Minute // silence this long ends a surge: before it, nobody knows what the flow will come back as
 )
 
 // Flow is what the detector knows of one flow, its season included: at most 1.5 KiB, without pointers but the time
@@ -33,6 +34,7 @@ type Flow struct {
 	peak       float64
 	began, hot int64 // a surge's begin; when it last showed
 	lately     level // of a surge, while it lasts: what is the new normal if it lasts for Learn
+	relearned  bool  // something was, since the last surge
 	hour       hour
 	needed     float32 // the score that makes a surge now
 	shape      *Shape
@@ -133,7 +135,9 @@ func (f *Flow) push(arrivals int64) {
 	}
 	if f.Surging() {
 		f.cells.valid = min(f.cells.valid+1, ringCells)
-		f.lately.learn(count)
+		if !f.silent() {
+			f.lately.learn(count)
+		}
 		return
 	}
 	if f.silent() {
@@ -153,6 +157,7 @@ func (f *Flow) push(arrivals int64) {
 }
 
 func (f *Flow) learn(cell uint32) {
+	f.relearned = true
 	f.level.learn(cell)
 	if f.hour.seen > ringSeconds { // the cell is of this hour
 		f.hour.learned = f.hour.slot
@@ -205,7 +210,10 @@ func (f *Flow) decide(c *Config) Verdict {
 			f.state = Surge
 			f.began, f.hot = f.end-int64(since)*int64(cell), f.end
 			f.peak = f.Rate()
-			f.lately = level{}
+			if f.relearned { // else it is the same surge, after a pause
+				f.lately = level{}
+			}
+			f.relearned = false
 			f.dispersion.doubt()
 			return SurgeBegan
 		case score >= noted:
@@ -233,7 +241,10 @@ func (f *Flow) decideSurge(c *Config) Verdict {
 	} else {
 		f.state = Cooling
 	}
-	if f.end-f.began >= int64(c.Learn) {
+	if f.silent() && f.cells.zeros < uint32(stopped/cell) {
+		return None
+	}
+	if f.lately.seconds >= c.Learn.Seconds() {
 		f.level = level{f.lately.long, f.lately.long, f.lately.seconds}
 		return f.calm(ringCells)
 	}
