@@ -37,9 +37,8 @@ type habits struct {
 	onsets, blips [bins]uint8 // in units
 	hours         float32     // watched, fading
 	tail, tails   float32     // sum of the heights of blips above noted, and how many
-	allOnsets     uint16      // sums over the bins, of each at most one
-	allBlips      uint16
-	turns         uint16 // of the clock's hour, as far as watched
+	excursions    uint16      // noted in all
+	turns         uint16      // of the clock's hour, as far as watched
 	bin           uint8
 }
 
@@ -54,31 +53,22 @@ func (h *habits) enter(bin uint8) {
 		h.hours = remembered
 	}
 	if h.turns%fading == 0 {
-		fade(&h.onsets[bin], &h.allOnsets)
-		fade(&h.blips[bin], &h.allBlips)
+		h.onsets[bin] = fade(h.onsets[bin])
+		h.blips[bin] = fade(h.blips[bin])
 	}
 }
 
-func fade(n *uint8, all *uint16) {
-	by := uint8((int(*n) + forgets - 1) / forgets) // at least one: so that nothing stays for good
-	change(n, all, *n-by)
-}
+// fade takes the part that is forgotten, and at least one: nothing stays for good.
+func fade(n uint8) uint8 { return n - uint8((int(n)+forgets-1)/forgets) }
 
-func add(n *uint8, all *uint16) {
-	change(n, all, *n+min(unit, math.MaxUint8-*n))
-}
-
-// change sets the count of a bin. In the sum over all bins a bin counts as one excursion at most: what comes by the clock
-// says nothing of other bins.
-func change(n *uint8, all *uint16, to uint8) {
-	*all += uint16(min(to, unit))
-	*all -= uint16(min(*n, unit))
-	*n = to
+func (h *habits) add(n *uint8) {
+	*n += min(unit, math.MaxUint8-*n)
+	h.excursions++
 }
 
 // blip notes an excursion that began in the bin and passed by itself.
 func (h *habits) blip(bin uint8, height float64) {
-	add(&h.blips[bin], &h.allBlips)
+	h.add(&h.blips[bin])
 	h.tail += float32(min(max(0, height-noted), mostHeight))
 	h.tails++
 	if h.tails > mostBlips {
@@ -88,7 +78,7 @@ func (h *habits) blip(bin uint8, height float64) {
 }
 
 // onset notes the begin of one that lasted.
-func (h *habits) onset(bin uint8) { add(&h.onsets[bin], &h.allOnsets) }
+func (h *habits) onset(bin uint8) { h.add(&h.onsets[bin]) }
 
 // needed is the score from which on a burst is odds times likelier than a blip; the package's text derives it.
 func (h *habits) needed(odds float64) float64 {
@@ -97,8 +87,8 @@ func (h *habits) needed(odds float64) float64 {
 	}
 	hours := float64(h.hours)
 	near := float64(h.onsets[(h.bin+1)%bins]) + float64(h.onsets[(h.bin+bins-1)%bins]) // the clocks of machines differ
-	onsets := rateOfBin(float64(h.onsets[h.bin])+near/2, h.allOnsets, hours, onsetsABin)
-	blips := rateOfBin(float64(h.blips[h.bin]), h.allBlips, hours, blipsABin)
+	onsets := rateOfBin(float64(h.onsets[h.bin])+near/2, &h.onsets, hours, onsetsABin)
+	blips := rateOfBin(float64(h.blips[h.bin]), &h.blips, hours, blipsABin)
 	tail := (priorTail*priorBlips + float64(h.tail)) / (priorBlips + float64(h.tails))
 	least := leastNeeded
 	if onsets > 4*onsetsABin {
@@ -108,8 +98,15 @@ func (h *habits) needed(odds float64) float64 {
 }
 
 // rateOfBin is how many excursions an hour begin in a bin, as far as known: its own count, with the flow's mean bin for a
-// prior, which has a prior of its own.
-func rateOfBin(own float64, all uint16, hours, prior float64) float64 {
-	mean := (float64(all)/(unit*bins) + prior*priorHours) / (hours + priorHours)
+// prior, which has a prior of its own. In the mean no bin counts more than once in habitually: what comes by the clock
+// says nothing of other moments.
+func rateOfBin(own float64, all *[bins]uint8, hours, prior float64) float64 {
+	const habitually = 48 // hours
+	most := uint8(min(unit*max(1, hours/habitually), math.MaxUint8))
+	sum := 0
+	for _, n := range all {
+		sum += int(min(n, most))
+	}
+	mean := (float64(sum)/(unit*bins) + prior*priorHours) / (hours + priorHours)
 	return (own/unit + mean*priorHours) / (hours + priorHours)
 }

@@ -3,10 +3,10 @@ package detector
 import "encoding/binary"
 
 // Habits are kept as: the hours watched, the sum of the heights of blips and their number, each a float32; the turns of
-// the clock and the bin; how many bins hold something, and each of these: which, its onsets, its blips.
+// the clock, the excursions noted and the bin; how many bins hold something, and each of these: which, its onsets, its blips.
 
 const (
-	habitsHead = 3*4 + 2 + 1 + 1
+	habitsHead = 3*4 + 2 + 2 + 1 + 1
 	habitsMost = habitsHead + 3*bins
 )
 
@@ -15,6 +15,7 @@ func (h *habits) append(b []byte) []byte {
 		b = appendFloat(b, x)
 	}
 	b = binary.LittleEndian.AppendUint16(b, h.turns)
+	b = binary.LittleEndian.AppendUint16(b, h.excursions)
 	b = append(b, h.bin, 0)
 	n := len(b) - 1
 	for i := range h.onsets {
@@ -39,7 +40,7 @@ func (h *habits) take(b []byte) bool {
 			return false
 		}
 	}
-	h.turns, h.bin = binary.LittleEndian.Uint16(b[12:]), b[14]
+	h.turns, h.excursions, h.bin = binary.LittleEndian.Uint16(b[12:]), binary.LittleEndian.Uint16(b[14:]), b[16]
 	before := -1
 	for rest := b[habitsHead:]; len(rest) > 0; rest = rest[3:] {
 		i := int(rest[0])
@@ -47,8 +48,7 @@ func (h *habits) take(b []byte) bool {
 			return false
 		}
 		before = i
-		change(&h.onsets[i], &h.allOnsets, rest[1])
-		change(&h.blips[i], &h.allBlips, rest[2])
+		h.onsets[i], h.blips[i] = rest[1], rest[2]
 	}
 	return h.bin < bins
 }

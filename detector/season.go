@@ -198,7 +198,7 @@ func (s *Season) Hours() uint32 { return s.hours }
 
 // Revision is another one when something was learned that is worth keeping, an hour or an excursion; 0: nothing was yet.
 func (s *Season) Revision() uint64 {
-	return uint64(s.hours)<<32 | uint64(s.habits.allOnsets)<<16 | uint64(s.habits.allBlips)
+	return uint64(s.hours)<<16 | uint64(s.habits.excursions)
 }
 
 // Level is what the flow did when it was last there, in arrivals a second, if that is known.

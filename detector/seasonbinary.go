@@ -13,7 +13,7 @@ import (
 // level, three float32, and the slot it is of; then its habits (see there); then a CRC-32 of all that. Numbers are little-endian.
 
 const (
-	seasonVersion = 3
+	seasonVersion = 4
 	seenBytes     = slots / 8
 	seasonHead    = 1 + 4 + seenBytes
 	lastBytes     = 3*4 + 1
@@ -22,7 +22,7 @@ const (
 
 var errSeason = errors.New("cannot read a season: it is damaged")
 
-// AppendBinary appends the season, 59 to 1,091 bytes, mostly 3 for each slot and bin. The error is nil.
+// AppendBinary appends the season, 61 to 1,093 bytes, mostly 3 for each slot and bin. The error is nil.
 func (s *Season) AppendBinary(b []byte) ([]byte, error) {
 	begin := len(b)
 	b = append(b, seasonVersion)
