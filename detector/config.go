@@ -11,7 +11,7 @@ type Config struct {
 	Learn, Hold time.Duration  // a surge this long is the new normal; calm this long ends one
 	Season      bool           // the hours of the week that a flow has had say what may come
 	Zone        *time.Location // of the hours of the week; nil: that of the moments given
-	Odds        float64        // how much likelier than a blip a burst must be; 0: 25. More is later and with fewer false alarms
+	Odds        float64        // how much likelier than a blip a burst must be; 0: 20. More is later and with fewer false alarms
 }
 
 // State is where a flow stands.

@@ -78,19 +78,24 @@
 // began there, since most callers are machines, and machines call by the clock: what comes at 31 minutes past comes
 // there each hour.
 //
-// Let o and b be the rates of bursts and of blips in the present half minute, and let the height of blips above 8 have
-// an exponential tail of mean t, as exceedances over a high threshold have (Pickands; generalized Pareto with shape 0,
-// by which Siffer et al. set thresholds for streams). Of all blips the share that reaches S is e^-((S-8)/t). So the odds
-// that an excursion at S is a burst, and not a blip, are at least o / (b e^-((S-8)/t)), and they are at Odds when
+// Let o and b be the rates of bursts and of blips in the present half minute, and let R(n) be the height above 8 that one
+// blip in n reaches. The odds that an excursion at S is a burst, and not a blip, are at least o over b times the share of
+// blips that reach S. So they are at Odds when
 //
-//	S = 8 + t ln(Odds b/o)
+//	S = 8 + R(Odds b/o)
+//
+// The heights of blips above a high threshold have a generalized Pareto distribution, whatever the distribution below it
+// (Pickands), by which Siffer et al. set thresholds for streams. With the mean t and the shape k found by moments (t from
+// all blips so far, at most 200 of them weigh; k within 0 and 0.3, at first 0.2, by the variance):
+//
+//	R(n) = t (1-k)/k (n^k - 1), or t ln n without a shape
 //
 // That is what a surge takes: at least 13 where bursts do not use to begin, 8 where they do, at most 60. Shiryaev's
 // Bayesian change detection does the same with a prior for the moment of change; here the prior is learned. o and b are
 // the half minute's own counts (o with half of what its neighbours have), with a mean half minute as a prior worth six
-// hours, in which each half minute counts once at most: what comes by the clock says nothing of other moments. t is the
-// mean of the blips so far, at most 200 of them. Until something is known t is 0.8 and b is 10 times o: 13. A half minute
-// forgets the fourteenth part each day that it is seen in. Odds is 25: docs/detector.md shows what others come to.
+// hours. In that mean a half minute counts once in two days at most: what comes by the clock says nothing of other
+// moments. Until something is known t is 0.8 and b is 10 times o: 13. A half minute forgets the fourteenth part each day
+// that it is seen in. Odds is 20: docs/detector.md shows what others come to.
 //
 // A caller who makes himself jumpy on purpose gets 60 nats, no more. That is three seconds of twice 60/s, and half a second
 // of five times.

@@ -17,14 +17,17 @@ const (
 	fading     = 24  // every so many hours that it is seen in, a bin forgets
 	forgets    = 14  // the fourteenth part of what it has
 
-	priorTail   = 0.8 // nats by which a blip is above noted, in the mean: assumed of a flow that is not known yet
-	priorBlips  = 2.  // and worth as much as so many blips
+	priorTail   = 0.8  // nats by which a blip is above noted, in the mean: assumed of a flow that is not known yet
+	priorBlips  = 2.   // and worth as much as so many blips
+	priorSquare = 2.67 // mean of the squares of heights over the square of their mean: of a shape of 0.2
+	priorShape  = 20.  // and worth as much as so many blips
+	mostShape   = 0.3
 	mostBlips   = 200
 	mostHeight  = 100. // what is higher counts as this
 	priorHours  = 6.   // the flow's own mean, in what one bin is known by
 	blipsABin   = 0.02 // an hour, assumed of a flow that is not known yet
 	onsetsABin  = 0.002
-	usualOdds   = 25.
+	usualOdds   = 20.
 	mostNeeded  = 60. // nats
 	leastNeeded = 13. // where bursts do not use to begin
 	burstLasts  = 12 * time.Second
@@ -37,6 +40,7 @@ type habits struct {
 	onsets, blips [bins]uint8 // in units
 	hours         float32     // watched, fading
 	tail, tails   float32     // sum of the heights of blips above noted, and how many
+	squares       float32     // sum of the squares of these heights
 	excursions    uint16      // noted in all
 	turns         uint16      // of the clock's hour, as far as watched
 	bin           uint8
@@ -69,10 +73,13 @@ func (h *habits) add(n *uint8) {
 // blip notes an excursion that began in the bin and passed by itself.
 func (h *habits) blip(bin uint8, height float64) {
 	h.add(&h.blips[bin])
-	h.tail += float32(min(max(0, height-noted), mostHeight))
+	height = min(max(0, height-noted), mostHeight)
+	h.tail += float32(height)
+	h.squares += float32(height * height)
 	h.tails++
 	if h.tails > mostBlips {
 		h.tail *= mostBlips / h.tails
+		h.squares *= mostBlips / h.tails
 		h.tails = mostBlips
 	}
 }
@@ -89,12 +96,25 @@ func (h *habits) needed(odds float64) float64 {
 	near := float64(h.onsets[(h.bin+1)%bins]) + float64(h.onsets[(h.bin+bins-1)%bins]) // the clocks of machines differ
 	onsets := rateOfBin(float64(h.onsets[h.bin])+near/2, &h.onsets, hours, onsetsABin)
 	blips := rateOfBin(float64(h.blips[h.bin]), &h.blips, hours, blipsABin)
-	tail := (priorTail*priorBlips + float64(h.tail)) / (priorBlips + float64(h.tails))
 	least := leastNeeded
 	if onsets > 4*onsetsABin {
 		least = noted
 	}
-	return min(max(least, noted+tail*math.Log(odds*blips/onsets)), mostNeeded)
+	return min(max(least, noted+h.reaches(odds*blips/onsets)), mostNeeded)
+}
+
+// reaches is how far above noted one blip in n reaches: of a generalized Pareto distribution that has the mean and the
+// variance of those that were seen, and at least the tail of an exponential one.
+func (h *habits) reaches(n float64) float64 {
+	blips := float64(h.tails)
+	mean := (priorTail*priorBlips + float64(h.tail)) / (priorBlips + blips)
+	square := (priorSquare*mean*mean*priorShape + float64(h.squares)) / (priorShape + blips)
+	shape := (1 - mean*mean/max(mean*mean, square-mean*mean)) / 2
+	if shape < 0.01 {
+		return mean * math.Log(n)
+	}
+	shape = min(shape, mostShape)
+	return mean * (1 - shape) / shape * (math.Pow(n, shape) - 1)
 }
 
 // rateOfBin is how many excursions an hour begin in a bin, as far as known: its own count, with the flow's mean bin for a

@@ -2,16 +2,16 @@ package detector
 
 import "encoding/binary"
 
-// Habits are kept as: the hours watched, the sum of the heights of blips and their number, each a float32; the turns of
+// Habits are kept as: the hours watched, the sums of the heights of blips and of their squares and their number, each a float32; the turns of
 // the clock, the excursions noted and the bin; how many bins hold something, and each of these: which, its onsets, its blips.
 
 const (
-	habitsHead = 3*4 + 2 + 2 + 1 + 1
+	habitsHead = 4*4 + 2 + 2 + 1 + 1
 	habitsMost = habitsHead + 3*bins
 )
 
 func (h *habits) append(b []byte) []byte {
-	for _, x := range []float32{h.hours, h.tail, h.tails} {
+	for _, x := range []float32{h.hours, h.tail, h.tails, h.squares} {
 		b = appendFloat(b, x)
 	}
 	b = binary.LittleEndian.AppendUint16(b, h.turns)
@@ -35,12 +35,12 @@ func (h *habits) take(b []byte) bool {
 	for i, x := range []struct {
 		into *float32
 		most float32
-	}{{&h.hours, remembered}, {&h.tail, mostBlips * mostHeight}, {&h.tails, mostBlips}} {
+	}{{&h.hours, remembered}, {&h.tail, mostBlips * mostHeight}, {&h.tails, mostBlips}, {&h.squares, mostBlips * mostHeight * mostHeight}} {
 		if !takeFloat(x.into, b[4*i:], x.most) {
 			return false
 		}
 	}
-	h.turns, h.excursions, h.bin = binary.LittleEndian.Uint16(b[12:]), binary.LittleEndian.Uint16(b[14:]), b[16]
+	h.turns, h.excursions, h.bin = binary.LittleEndian.Uint16(b[16:]), binary.LittleEndian.Uint16(b[18:]), b[20]
 	before := -1
 	for rest := b[habitsHead:]; len(rest) > 0; rest = rest[3:] {
 		i := int(rest[0])

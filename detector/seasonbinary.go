@@ -22,7 +22,7 @@ const (
 
 var errSeason = errors.New("cannot read a season: it is damaged")
 
-// AppendBinary appends the season, 61 to 1,093 bytes, mostly 3 for each slot and bin. The error is nil.
+// AppendBinary appends the season, 65 to 1,097 bytes, mostly 3 for each slot and bin. The error is nil.
 func (s *Season) AppendBinary(b []byte) ([]byte, error) {
 	begin := len(b)
 	b = append(b, seasonVersion)
