@@ -17,7 +17,7 @@ import (
 
 // What the picture shows of the axes: what is below has nothing to say to anybody.
 const (
-	least      = 0.4  // of the bursts
+	least      = 0.4  // of the bursts, within 2 s
 	fewest     = 0.1  // false verdicts a clean day; none at all is drawn here
 	most       = 60.0 // false verdicts a clean day
 	topOfShare = 1.01
@@ -43,11 +43,13 @@ var (
 // rows are the pictures of one trace, one above the other.
 var rows = []struct {
 	label string
+	least float64
+	names bool // the odds are written beside their points
 	share func(*score) float64
 	goal  func(*goal) float64
 }{
-	{"bursts found within 2 s", func(s *score) float64 { return s.Within2 }, func(g *goal) float64 { return g.within2 }},
-	{"bursts found within 5 s", func(s *score) float64 { return s.Within5 }, func(g *goal) float64 { return g.within5 }},
+	{"bursts found within 2 s", least, true, func(s *score) float64 { return s.Within2 }, func(g *goal) float64 { return g.within2 }},
+	{"bursts found within 5 s", 0.8, false, func(s *score) float64 { return s.Within5 }, func(g *goal) float64 { return g.within5 }},
 }
 
 // drawPanels draws each trace's curves side by side into an SVG or PNG file.
@@ -90,7 +92,7 @@ func drawPanels(panels []panel, file string) error {
 func drawPanel(of *panel, row int, first bool) (*plot.Plot, error) {
 	p := plot.New()
 	p.X.Scale, p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogScale{}, decades{}, percents{}
-	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = fewest, most, least, topOfShare
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = fewest, most, rows[row].least, topOfShare
 	p.X.Padding, p.Y.Padding = 0, 0
 	p.Title.Padding, p.X.Label.Padding, p.Y.Label.Padding = 8, 4, 4
 	if row == 0 {
@@ -127,12 +129,14 @@ func drawPanel(of *panel, row int, first bool) (*plot.Plot, error) {
 func drawCurve(p *plot.Plot, legend *plot.Legend, c *curve, row, number int) error {
 	var points plotter.XYs
 	var names []string
+	best := 0.0
 	for i := range c.Points {
 		pt := &c.Points[i]
 		x, y := max(fewest, pt.FalseADay), rows[row].share(&pt.score)
-		if x > most || y < least {
-			continue
+		if x > most || y < rows[row].least || c.Method != ours && y <= best {
+			continue // of the rules, what has more false alarms and finds no more is left out
 		}
+		best = y
 		points = append(points, plotter.XY{X: x, Y: y})
 		names = append(names, strings.TrimPrefix(pt.Setting, "odds "))
 		if pt.Marked {
@@ -155,9 +159,11 @@ func drawCurve(p *plot.Plot, legend *plot.Legend, c *curve, row, number int) err
 	line.Color, line.Dashes, line.Width = stroke.color, stroke.dashes, stroke.width
 	dots.GlyphStyle = draw.GlyphStyle{Color: stroke.color, Radius: 1.8, Shape: draw.CircleGlyph{}}
 	p.Add(line, dots)
-	name := c.Method
+	name := c.Method + ", best thresholds"
 	if c.Method == ours {
 		name = "tidegate, by its odds; the default in a ring"
+	}
+	if c.Method == ours && rows[row].names {
 		if err := nameOdds(p, points, names); err != nil {
 			return err
 		}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// tenant is a caller's rates over the bins of a trace, and what was found in the arrivals made of them.
+type tenant struct {
+	name  string
+	start int64     // ms
+	width float64   // of a bin, in seconds
+	rates []float64 // arrivals a second
+	cvs   []float64 // coefficient of variation of the gaps between arrivals; 0: not known
+
+	arrivals int64
+	findings []finding
+	wrong    []finding
+}
+
+// readTenants reads the columns time_ms,caller,count,iat_cv, in the order of time. A bin that a caller has no row for is empty. The
+// busiest come first.
+func readTenants(path string) ([]*tenant, error) {
+	type row struct {
+		at, count int64
+		cv        float64
+		caller    string
+	}
+	var all []row
+	width := int64(math.MaxInt64)
+	err := readLines(path, func(n int, line string) error {
+		f := strings.Split(line, ",")
+		if n == 1 {
+			if len(f) < 4 || f[0] != "time_ms" || f[3] != "iat_cv" {
+				return fmt.Errorf("it begins with %.60q, must have the columns time_ms,caller,count,iat_cv", line)
+			}
+			return nil
+		}
+		if len(f) < 4 {
+			return fmt.Errorf("%.60q has fewer than four columns", line)
+		}
+		at, err1 := strconv.ParseInt(f[0], 10, 64)
+		count, err2 := strconv.ParseInt(f[2], 10, 64)
+		cv, err3 := strconv.ParseFloat(f[3], 64)
+		if err := cmp.Or(err1, err2, err3); err != nil {
+			return err
+		}
+		if len(all) > 0 && at > all[len(all)-1].at {
+			width = min(width, at-all[len(all)-1].at)
+		}
+		all = append(all, row{at, count, cv, f[1]})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if width == math.MaxInt64 {
+		return nil, fmt.Errorf("cannot read %s: it has no two bins", path)
+	}
+	bins := int((all[len(all)-1].at-all[0].at)/width) + 1
+	of := make(map[string]*tenant)
+	var tenants []*tenant
+	for _, r := range all {
+		t := of[r.caller]
+		if t == nil {
+			t = &tenant{
+				name: r.caller, start: all[0].at, width: float64(width) / 1000,
+				rates: make([]float64, bins), cvs: make([]float64, bins),
+			}
+			of[r.caller] = t
+			tenants = append(tenants, t)
+		}
+		b := (r.at - all[0].at) / width
+		t.rates[b], t.cvs[b] = float64(r.count)/t.width, r.cv
+	}
+	slices.SortStableFunc(tenants, func(a, b *tenant) int { return cmp.Compare(b.mean(), a.mean()) })
+	return tenants, nil
+}
+
+func (t *tenant) mean() (sum float64) {
+	for _, r := range t.rates {
+		sum += r
+	}
+	return sum / float64(len(t.rates))
+}
+
+func (t *tenant) medianCV() float64 {
+	s := slices.DeleteFunc(slices.Clone(t.cvs), func(cv float64) bool { return cv == 0 })
+	if len(s) == 0 {
+		return 0
+	}
+	slices.Sort(s)
+	return s[len(s)/2]
+}
+
+// bin is the number of the bin at a moment in ms, counted on from the first week.
+func (t *tenant) bin(at int64) int { return int(float64(at-t.start) / 1000 / t.width) }
+
+// rate and cv are those of a bin. The bins come again, week after week.
+func (t *tenant) rate(bin int) float64 { return t.rates[t.again(bin)] }
+
+func (t *tenant) cv(bin int) float64 { return t.cvs[t.again(bin)] }
+
+func (t *tenant) again(bin int) int { return (bin%len(t.rates) + len(t.rates)) % len(t.rates) }
+
+// at is the rate at so many seconds from the start, in a straight line between the middles of bins.
+func (t *tenant) at(seconds float64) float64 {
+	x := seconds/t.width - 0.5
+	b := int(math.Floor(x))
+	from, to := t.rate(b), t.rate(b+1)
+	return from + (to-from)*(x-float64(b))
+}
+
+// The kinds of verdicts.
+const (
+	jump   = "on a jump of the source: no false verdict"
+	steady = "with gaps of a cv up to 2"
+	uneven = "with gaps of a cv of 2 to 10"
+	clumps = "with gaps of a cv above 10: clumps of more than a hundred"
+)
+
+// kind says what a verdict at a moment in ms is to be counted as.
+func (t *tenant) kind(at int64) string {
+	const looked = 64 // seconds before
+	end := float64(at-t.start) / 1000
+	for s := max(0, end-looked); s < end; s++ {
+		if t.doubles(s) {
+			return jump
+		}
+	}
+	b := t.bin(at)
+	switch cv := max(t.cv(b), t.cv(t.bin(at-looked*1000))); {
+	case cv > 10:
+		return clumps
+	case cv > 2:
+		return uneven
+	}
+	return steady
+}
+
+// doubles says that the rate, so many seconds from the start, goes up so as to double in less than rise.
+func (t *tenant) doubles(seconds float64) bool {
+	rate, next := t.at(seconds), t.at(seconds+1)
+	rise := settings().Rise.Seconds()
+	return next > rate*math.Exp2(1/rise)
+}
+
+// jumps is how many of the bins rise so from the one before.
+func (t *tenant) jumps() (n int) {
+	for b := range t.rates {
+		if t.doubles((float64(b) + 0.5) * t.width) {
+			n++
+		}
+	}
+	return n
+}
