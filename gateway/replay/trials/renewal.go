@@ -11,14 +11,15 @@ import (
 // counts have cv^2 times Poisson's variance. Each arrival is one draw; nothing is approximated.
 //
 // With a cv of 1, and where there is none (0: too few arrivals to tell), that is Poisson. Well above 1, it is clumps: of
-// about cv^2 arrivals each, most of one clump within one cell, as many clumps as make up the rate. The source may have
-// been another kind of uneven with the same cv, such as one long pause; that is not known.
+// about cv^2 arrivals each, most of one clump within one cell, as many clumps as make up the rate. A bin that has a
+// pause has no arrivals in it, the pause being anywhere in the bin.
 type renewal struct {
-	t    *tenant
-	r    *rand.Rand
-	due  float64 // until the next arrival
-	bin  int
-	gaps gamma
+	t        *tenant
+	r        *rand.Rand
+	due      float64 // until the next arrival
+	bin      int
+	gaps     gamma
+	from, to float64 // the pause, in seconds
 }
 
 func newRenewal(t *tenant, r *rand.Rand) *renewal {
@@ -32,6 +33,9 @@ func (a *renewal) enter(bin int) {
 	if bin != a.bin {
 		a.bin = bin
 		a.gaps = newGamma(a.t.cv(bin))
+		pause := a.t.pauses[a.t.again(bin)]
+		a.from = a.t.width*float64(bin) + a.r.Float64()*(a.t.width-pause)
+		a.to = a.from + pause
 	}
 }
 
@@ -39,6 +43,9 @@ func (a *renewal) enter(bin int) {
 func (a *renewal) cell(number int) (n int64) {
 	middle := (float64(number) + 0.5) * cellSecond
 	a.enter(int(middle / a.t.width))
+	if a.from <= middle && middle < a.to {
+		return 0
+	}
 	for a.due -= a.t.at(middle) * cellSecond; a.due < 0; n++ {
 		a.due += a.gaps.draw(a.r)
 	}

@@ -14,8 +14,11 @@ type tenant struct {
 	name  string
 	start int64     // ms
 	width float64   // of a bin, in seconds
-	rates []float64 // arrivals a second
-	cvs   []float64 // coefficient of variation of the gaps between arrivals; 0: not known
+	rates []float64 // arrivals a second, outside of pauses
+	cvs   []float64 // coefficient of variation of the gaps between arrivals, outside of pauses; 0: not known
+
+	pauses []float64 // seconds in which nothing came
+	told   []float64 // what the source tells of cvs, pauses and all
 
 	arrivals int64
 	findings []finding
@@ -69,13 +72,13 @@ func readTenants(path string) ([]*tenant, error) {
 		if t == nil {
 			t = &tenant{
 				name: r.caller, start: all[0].at, width: float64(width) / 1000,
-				rates: make([]float64, bins), cvs: make([]float64, bins),
+				rates: make([]float64, bins), cvs: make([]float64, bins), pauses: make([]float64, bins), told: make([]float64, bins),
 			}
 			of[r.caller] = t
 			tenants = append(tenants, t)
 		}
 		b := (r.at - all[0].at) / width
-		t.rates[b], t.cvs[b] = float64(r.count)/t.width, r.cv
+		t.rates[b], t.cvs[b], t.told[b] = float64(r.count)/t.width, r.cv, r.cv
 	}
 	slices.SortStableFunc(tenants, func(a, b *tenant) int { return cmp.Compare(b.mean(), a.mean()) })
 	return tenants, nil
@@ -89,12 +92,30 @@ func (t *tenant) mean() (sum float64) {
 }
 
 func (t *tenant) medianCV() float64 {
-	s := slices.DeleteFunc(slices.Clone(t.cvs), func(cv float64) bool { return cv == 0 })
+	s := slices.DeleteFunc(slices.Clone(t.told), func(cv float64) bool { return cv == 0 })
 	if len(s) == 0 {
 		return 0
 	}
 	slices.Sort(s)
 	return s[len(s)/2]
+}
+
+// pausedFrom is the cv from which on a bin's gaps are taken to hold a pause.
+const pausedFrom = 2
+
+// pause takes the unevenness of a bin with many arrivals to be one pause in it: of n gaps with a mean of 1, one that is
+// as long as n p makes up a cv^2 of n p^2. Nothing but one long gap or clumps can make a cv of tens, and where the
+// neighbouring bins are even, n is by just that share of the bin below theirs.
+func (t *tenant) pause() {
+	const longest = 0.98 // of the bin
+	for b, cv := range t.told {
+		if n := t.rates[b] * t.width; cv > pausedFrom && n > 0 {
+			p := min(longest, math.Sqrt((cv*cv-1)/n))
+			t.pauses[b] = p * t.width
+			t.rates[b] /= 1 - p
+			t.cvs[b] = 1
+		}
+	}
 }
 
 // bin is the number of the bin at a moment in ms, counted on from the first week.
@@ -118,9 +139,9 @@ func (t *tenant) at(seconds float64) float64 {
 // The kinds of verdicts.
 const (
 	jump   = "on a jump of the source: no false verdict"
-	steady = "with gaps of a cv up to 2"
-	uneven = "with gaps of a cv of 2 to 10"
-	clumps = "with gaps of a cv above 10: clumps of more than a hundred"
+	steady = "where the gaps have a cv up to 2"
+	uneven = "where the gaps have a cv of 2 to 10"
+	clumps = "where the gaps have a cv above 10"
 )
 
 // kind says what a verdict at a moment in ms is to be counted as.
@@ -133,10 +154,11 @@ func (t *tenant) kind(at int64) string {
 		}
 	}
 	b := t.bin(at)
-	switch cv := max(t.cv(b), t.cv(t.bin(at-looked*1000))); {
+	before := t.bin(at - looked*1000)
+	switch cv := max(t.told[t.again(b)], t.told[t.again(before)]); {
 	case cv > 10:
 		return clumps
-	case cv > 2:
+	case cv > pausedFrom:
 		return uneven
 	}
 	return steady

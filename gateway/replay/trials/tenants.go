@@ -24,11 +24,14 @@ func tenantsCommand(flags *flag.FlagSet, args []string) error {
 	of := flags.String("of", "servegen/week1", "`trace` with the columns time_ms,caller,count,iat_cv; a week of it follows on the other")
 	months := flags.Float64("months", 0, "how many tenant-months to play, all tenants together; 0: the trace once")
 	seed := flags.Uint64("seed", 1, "of the arrivals")
-	mostCV := flags.Float64("cv", 0, "bound on the coefficient of variation of the gaps; 0: none")
+	unevenness := flags.String("uneven", "pauses", "what gaps of a cv above 2 come from: pauses or clumps")
 	show := flags.Int("show", 12, "how many tenants to show the verdicts of, and how many of each")
 	flags.Parse(args) // ends the program itself
 	if err := needTraces(*dir); err != nil {
 		return err
+	}
+	if *unevenness != "pauses" && *unevenness != "clumps" {
+		return fmt.Errorf("cannot draw arrivals: -uneven %s must be pauses or clumps", *unevenness)
 	}
 	tenants, err := readTenants(*dir + "/" + *of + ".bins.csv.gz")
 	if err != nil {
@@ -38,16 +41,16 @@ func tenantsCommand(flags *flag.FlagSet, args []string) error {
 	if *months > 0 {
 		seconds = *months * monthSeconds / float64(len(tenants))
 	}
+	if *unevenness == "pauses" {
+		for _, t := range tenants {
+			t.pause()
+		}
+	}
 	began := time.Now()
 	var played atomic.Int64
 	stop := progress("arrivals", &played, expectedArrivals(tenants, seconds))
 	each(len(tenants), func(i int) {
 		t := tenants[i]
-		if *mostCV > 0 {
-			for b := range t.cvs {
-				t.cvs[b] = min(t.cvs[b], *mostCV)
-			}
-		}
 		c := settings()
 		t.play(&c, seconds, rand.New(rand.NewPCG(*seed, uint64(i))), &played)
 	})
@@ -155,13 +158,14 @@ func reportTenants(tenants []*tenant, months float64, show int) error {
 // describe tells a verdict and what the source's bins around it are.
 func (t *tenant) describe(f *finding) string {
 	b := t.bin(f.at)
-	var rates, cvs []string
+	var rates, cvs, pauses []string
 	for i := b - 1; i <= b+1; i++ {
 		rates = append(rates, fmt.Sprintf("%.2f", t.rate(i)))
-		cvs = append(cvs, fmt.Sprintf("%.1f", t.cv(i)))
+		cvs = append(cvs, fmt.Sprintf("%.1f", t.told[t.again(i)]))
+		pauses = append(pauses, fmt.Sprintf("%.0f", t.pauses[t.again(i)]))
 	}
 	at := time.UnixMilli(f.at).UTC()
-	return fmt.Sprintf("day %.4f %s: observed %.1f/s, expected %.2f/s (x %.1f), score %.0f of %.0f, since %.1f s; bins %s /s, cv %s; %s",
+	return fmt.Sprintf("day %.4f %s: observed %.1f/s, expected %.2f/s (x %.1f), score %.0f of %.0f, since %.1f s; bins %s /s, cv %s, pauses %s s; %s",
 		float64(f.at-t.start)/86400e3, at.Format("15:04:05.0"), f.Observed, f.Expected, f.Ratio, f.Score, f.Needed, at.Sub(f.Since).Seconds(),
-		strings.Join(rates, " "), strings.Join(cvs, " "), t.kind(f.at))
+		strings.Join(rates, " "), strings.Join(cvs, " "), strings.Join(pauses, " "), t.kind(f.at))
 }
