@@ -36,6 +36,29 @@ func TestPlayingTimesAndCellsFindsTheSame(t *testing.T) {
 	}
 }
 
+// A cell holds what came from its begin until before its end, and is told at its end.
+func TestCellsBeginOnTheClocksGrid(t *testing.T) {
+	c := settings()
+	c.MinRate = 0.1
+	var times []int64
+	for s := range int64(120) {
+		times = append(times, 30+s*1000)
+	}
+	for i := range int64(40) {
+		times = append(times, 120_000+i*cellMS) // the first of each cell
+	}
+	cells := make([]uint16, 124*cellsASec)
+	for i := range cells {
+		if i >= 1200 || i%cellsASec == 0 {
+			cells[i] = 1
+		}
+	}
+	a, b := playTimes(c, times), playCells(c, 0, cells)
+	if len(a) != 1 || len(b) != 1 || a[0].at != b[0].at {
+		t.Errorf("%+v and %+v, want one verdict at the same time", a, b)
+	}
+}
+
 func TestQuietFlowIsNotStepped(t *testing.T) {
 	c := settings()
 	p := player{config: &c}

@@ -66,8 +66,15 @@ func TestCountsHaveTheRateAndTheVarianceOfTheirGaps(t *testing.T) {
 func TestRatesGoInStraightLinesFromMiddleToMiddle(t *testing.T) {
 	u := &tenant{width: 600, rates: []float64{10, 40, 40, 0}}
 	for _, c := range []struct{ at, want float64 }{
-		{300, 10}, {600, 25}, {900, 40}, {1200, 40}, {1800, 20}, {2100, 0},
-		{0, 5}, {2400, 5}, {2700, 10}, // the first follows on the last
+		{300, 10},
+		{600, 25},
+		{900, 40},
+		{1200, 40},
+		{1800, 20},
+		{2100, 0},
+		{0, 5},
+		{2400, 5},
+		{2700, 10}, // the first follows on the last
 	} {
 		if got := u.at(c.at); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("at %v s: %v/s, want %v", c.at, got, c.want)

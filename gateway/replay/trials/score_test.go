@@ -22,7 +22,7 @@ func write(t *testing.T, files map[string]string) (stem string) {
 func TestVerdictsAreScoredByHand(t *testing.T) {
 	stem := write(t, map[string]string{
 		".labels.csv": "caller,onset_ms,end_ms,kind,note\n" +
-			"a,100000,130000,burst,found\na,300000,310000,burst,a second before\na,500000,,burst,late\na,700000,720000,burst,too early\na,900000,910000,weak,neither\n",
+			"a,100000,130000,burst,found\na,300000,310000,burst,a second before\na,500000,,burst,late\na,700000,720000,burst,too early\na,800000,,burst,later\na,900000,910000,weak,neither\n",
 		".clean.csv": "from_ms,to_ms\n0,50000\n1000000,4550000\n",
 	})
 	l, err := readLabels(stem)
@@ -35,6 +35,7 @@ func TestVerdictsAreScoredByHand(t *testing.T) {
 		299_000,   // a second before
 		505_000,   // within 5 s
 		698_999,   // too early for the burst
+		805_001,   // within 10 s
 		905_000,   // of another kind
 		4_549_999, // false
 	})
@@ -42,20 +43,20 @@ func TestVerdictsAreScoredByHand(t *testing.T) {
 		name      string
 		got, want float64
 	}{
-		{"bursts", float64(s.Bursts), 4},
-		{"within 2 s", s.Within2, 0.5},
-		{"within 5 s", s.Within5, 0.75},
-		{"within 10 s", s.Within10, 0.75},
+		{"bursts", float64(s.Bursts), 5},
+		{"within 2 s", s.Within2, 0.4},
+		{"within 5 s", s.Within5, 0.6},
+		{"within 10 s", s.Within10, 0.8},
 		{"clean hours", s.CleanHours, 1},
 		{"false a clean day", s.FalseADay, 3 * 24},
-		{"a burst caught", s.PerBurst, 4. / 3},
-		{"verdicts", s.Verdicts, 10},
+		{"a burst caught", s.PerBurst, 5. / 4},
+		{"verdicts", s.Verdicts, 11},
 	} {
 		if math.Abs(c.got-c.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
 		}
 	}
-	if m := mean([]score{s, {Bursts: 4, Within2: 1, FalseADay: 24}}); m.Within2 != 0.75 || m.FalseADay != 48 {
+	if m := mean([]score{s, {Bursts: 5, Within2: 1, FalseADay: 24}}); m.Within2 != 0.7 || m.FalseADay != 48 {
 		t.Errorf("mean %+v", m)
 	}
 }

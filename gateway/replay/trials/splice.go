@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
 )
 
 const (
@@ -202,4 +201,3 @@ func writeSpliced(stem, caller, kind string, times []int64, l label) error {
 	}
 	return nil
 }
-
