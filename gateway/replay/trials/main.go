@@ -16,9 +16,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"time"
 
 	"tidegate/detector"
+	"tidegate/gateway/config"
+	"tidegate/gateway/watch"
 )
 
 // errAsked says that all was measured and something is not as asked.
@@ -55,12 +56,11 @@ func main() {
 	os.Exit(2)
 }
 
-// settings are the detector's default settings but for min_rate, which is 1/s.
+// settings are the detector's default settings but for min_rate, which is 1/s: the traces are small.
 func settings() detector.Config {
-	return detector.Config{
-		Window: time.Second, Ratio: 1.5, Rise: time.Minute, MinRate: 1,
-		Learn: 30 * time.Minute, Hold: 10 * time.Second, Season: true,
-	}
+	c := *watch.Config(&config.Default().Detector)
+	c.MinRate = 1
+	return c
 }
 
 // tracesFlag is the flag for where the traces are.

@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -132,6 +133,13 @@ func TestVerdictsOnJumpsOfTheSourceAreToldApart(t *testing.T) {
 	}
 	if n := u.jumps(); n != 1 {
 		t.Errorf("%d jumps, want 1", n)
+	}
+	u.findings = []finding{{at: 905_000}, {at: 1_300_000}, {at: 1_310_000}}
+	for i, expected := range []float64{20, 30, 30} {
+		u.findings[i].Expected = expected
+	}
+	if got := u.kinds(); !slices.Equal(got, []string{jump, steady, again}) {
+		t.Errorf("kinds %v", got)
 	}
 	u.rates[2] = 60 // sixfold doubles in 72 s
 	if got := u.kind(905_000); got != steady {

@@ -22,7 +22,13 @@ type tenant struct {
 
 	arrivals int64
 	findings []finding
-	wrong    []finding
+	wrong    []wrongOne
+}
+
+// wrongOne is a verdict that is false, of a kind.
+type wrongOne struct {
+	finding
+	kind string
 }
 
 // readTenants reads the columns time_ms,caller,count,iat_cv, in the order of time. A bin that a caller has no row for is empty. The
@@ -138,13 +144,27 @@ func (t *tenant) at(seconds float64) float64 {
 
 // The kinds of verdicts.
 const (
+	again  = "again, after a pause, what had been found before and was not learned yet"
 	jump   = "on a jump of the source: no false verdict"
 	steady = "where the gaps have a cv up to 2"
 	uneven = "where the gaps have a cv of 2 to 10"
 	clumps = "where the gaps have a cv above 10"
 )
 
-// kind says what a verdict at a moment in ms is to be counted as.
+// kinds says what each verdict is to be counted as. A level that is the very one of the verdict before is one of which
+// nothing was learned since.
+func (t *tenant) kinds() (kinds []string) {
+	for i, f := range t.findings {
+		k := t.kind(f.at)
+		if i > 0 && f.Expected == t.findings[i-1].Expected {
+			k = again
+		}
+		kinds = append(kinds, k)
+	}
+	return kinds
+}
+
+// kind says what a verdict at a moment in ms is, by the source alone.
 func (t *tenant) kind(at int64) string {
 	const looked = 64 // seconds before
 	end := float64(at-t.start) / 1000
@@ -164,11 +184,13 @@ func (t *tenant) kind(at int64) string {
 	return steady
 }
 
+// tide is the most that a tide grows in a second, as a factor.
+var tide = math.Exp2(1 / settings().Rise.Seconds())
+
 // doubles says that the rate, so many seconds from the start, goes up so as to double in less than rise.
 func (t *tenant) doubles(seconds float64) bool {
 	rate, next := t.at(seconds), t.at(seconds+1)
-	rise := settings().Rise.Seconds()
-	return next > rate*math.Exp2(1/rise)
+	return next > rate*tide
 }
 
 // jumps is how many of the bins rise so from the one before.

@@ -112,13 +112,12 @@ func reportTenants(tenants []*tenant, months float64, show int) error {
 	wrong, jumps := 0, 0
 	kinds := make(map[string]int)
 	for _, t := range tenants {
-		for _, f := range t.findings {
-			k := t.kind(f.at)
+		for i, k := range t.kinds() {
 			kinds[k]++
 			if k == jump {
 				jumps++
 			} else {
-				t.wrong = append(t.wrong, f)
+				t.wrong = append(t.wrong, wrongOne{t.findings[i], k})
 				wrong++
 			}
 		}
@@ -129,7 +128,7 @@ func reportTenants(tenants []*tenant, months float64, show int) error {
 	}
 	fmt.Printf("%d verdicts; %d on rises of the source's own rate that double quicker than rise (it has %d such bins a week)\n", wrong+jumps, jumps, sources)
 	fmt.Printf("%d false verdicts, %.2f a tenant-month (asked: at most %d): %s\n", wrong, float64(wrong)/months, falseAsked, verdictOf(float64(wrong)/months <= falseAsked))
-	for _, k := range []string{steady, uneven, clumps} {
+	for _, k := range []string{steady, uneven, clumps, again} {
 		fmt.Printf("  %4d %s\n", kinds[k], k)
 	}
 	slices.SortStableFunc(tenants, func(a, b *tenant) int { return cmp.Compare(len(b.wrong), len(a.wrong)) })
@@ -156,7 +155,7 @@ func reportTenants(tenants []*tenant, months float64, show int) error {
 }
 
 // describe tells a verdict and what the source's bins around it are.
-func (t *tenant) describe(f *finding) string {
+func (t *tenant) describe(f *wrongOne) string {
 	b := t.bin(f.at)
 	var rates, cvs, pauses []string
 	for i := b - 1; i <= b+1; i++ {
@@ -167,5 +166,5 @@ func (t *tenant) describe(f *finding) string {
 	at := time.UnixMilli(f.at).UTC()
 	return fmt.Sprintf("day %.4f %s: observed %.1f/s, expected %.2f/s (x %.1f), score %.0f of %.0f, since %.1f s; bins %s /s, cv %s, pauses %s s; %s",
 		float64(f.at-t.start)/86400e3, at.Format("15:04:05.0"), f.Observed, f.Expected, f.Ratio, f.Score, f.Needed, at.Sub(f.Since).Seconds(),
-		strings.Join(rates, " "), strings.Join(cvs, " "), strings.Join(pauses, " "), t.kind(f.at))
+		strings.Join(rates, " "), strings.Join(cvs, " "), strings.Join(pauses, " "), f.kind)
 }
