@@ -15,7 +15,7 @@ type family struct {
 }
 
 var families = []family{
-	{"one second over the last minute's mean", func(r, k float64) rule { return &overMean{ratio: r, sigmas: k, row: 1} }},
+	{"one second over the last minute", func(r, k float64) rule { return &overMean{ratio: r, sigmas: k, row: 1} }},
 	{"two seconds in a row", func(r, k float64) rule { return &overMean{ratio: r, sigmas: k, row: 2} }},
 	{"EWMA chart", func(r, k float64) rule { return &chart{ratio: r, sigmas: k} }},
 }
