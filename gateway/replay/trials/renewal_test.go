@@ -141,6 +141,15 @@ func TestVerdictsOnJumpsOfTheSourceAreToldApart(t *testing.T) {
 	if got := u.kinds(); !slices.Equal(got, []string{jump, steady, again}) {
 		t.Errorf("kinds %v", got)
 	}
+	u.pauses[2] = 330 // before the pause was the jump
+	if got := u.kind(1_300_000); got != jump {
+		t.Errorf("after a pause: %s", got)
+	}
+	u.pauses[2], u.pauses[4] = 0, 301
+	if got := u.kind(2_700_000); got != packed {
+		t.Errorf("in a bin that was mostly a pause: %s", got)
+	}
+	u.pauses[4] = 0
 	u.rates[2] = 60 // sixfold doubles in 72 s
 	if got := u.kind(905_000); got != steady {
 		t.Errorf("at a tide: %s", got)

@@ -145,7 +145,8 @@ func (t *tenant) at(seconds float64) float64 {
 // The kinds of verdicts.
 const (
 	again  = "again, after a pause, what had been found before and was not learned yet"
-	jump   = "on a jump of the source: no false verdict"
+	jump   = "on a rise of the source's own rate that doubles quicker than rise"
+	packed = "where all arrivals of ten minutes came within less than five"
 	steady = "where the gaps have a cv up to 2"
 	uneven = "where the gaps have a cv of 2 to 10"
 	clumps = "where the gaps have a cv above 10"
@@ -166,16 +167,20 @@ func (t *tenant) kinds() (kinds []string) {
 
 // kind says what a verdict at a moment in ms is, by the source alone.
 func (t *tenant) kind(at int64) string {
-	const looked = 64 // seconds before
+	const known = 64 // seconds of traffic that a level is of
+	b := t.again(t.bin(at))
 	end := float64(at-t.start) / 1000
+	looked := known + t.pauses[b] + t.pauses[t.again(b-1)] // nothing is learned in a pause
 	for s := max(0, end-looked); s < end; s++ {
 		if t.doubles(s) {
 			return jump
 		}
 	}
-	b := t.bin(at)
-	before := t.bin(at - looked*1000)
-	switch cv := max(t.told[t.again(b)], t.told[t.again(before)]); {
+	before := t.again(t.bin(at - known*1000))
+	if max(t.pauses[b], t.pauses[before]) > t.width/2 {
+		return packed
+	}
+	switch cv := max(t.told[b], t.told[before]); {
 	case cv > 10:
 		return clumps
 	case cv > pausedFrom:
