@@ -20,20 +20,21 @@ import (
 // decides where it stands: imports go down this list and never up. The one step inside the lowest layer is
 // that the scheduler is built on the meters of pools.
 var rooms = map[string][]string{
-	"":                 {"gateway", "gateway/config", "gateway/policy", "gateway/record", "gateway/replay"},
-	"gateway":          {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "gateway/watch", "scheduler", "detector", "pools"},
-	"gateway/replay":   {"gateway/config", "gateway/policy", "gateway/record", "gateway/watch", "scheduler", "detector", "pools"},
-	"gateway/watch":    {"gateway/config", "detector"},
-	"gateway/console":  {"gateway/config", "dashboards"},
-	"gateway/policy":   {"gateway/config", "scheduler", "pools"},
-	"gateway/upstream": {"gateway/config", "gateway/octets"},
-	"gateway/octets":   {},
-	"gateway/record":   {},
-	"gateway/config":   {},
-	"dashboards":       {},
-	"scheduler":        {"pools"},
-	"detector":         {},
-	"pools":            {},
+	"":                      {"gateway", "gateway/config", "gateway/policy", "gateway/record", "gateway/replay"},
+	"gateway":               {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "gateway/watch", "scheduler", "detector", "pools"},
+	"gateway/replay":        {"gateway/config", "gateway/policy", "gateway/record", "gateway/watch", "scheduler", "detector", "pools"},
+	"gateway/replay/trials": {"gateway/config", "gateway/record", "gateway/watch", "detector"},
+	"gateway/watch":         {"gateway/config", "detector"},
+	"gateway/console":       {"gateway/config", "dashboards"},
+	"gateway/policy":        {"gateway/config", "scheduler", "pools"},
+	"gateway/upstream":      {"gateway/config", "gateway/octets"},
+	"gateway/octets":        {},
+	"gateway/record":        {},
+	"gateway/config":        {},
+	"dashboards":            {},
+	"scheduler":             {"pools"},
+	"detector":              {},
+	"pools":                 {},
 }
 
 // pure are the rooms that know neither the network nor files nor the clock.
