@@ -94,7 +94,7 @@
 // Bayesian change detection does the same with a prior for the moment of change; here the prior is learned. o and b are
 // the half minute's own counts (o with half of what its neighbours have), with a mean half minute as a prior worth six
 // hours. In that mean a half minute counts once in two days at most: what comes by the clock says nothing of other
-// moments. Until something is known t is 0.8 and b is 10 times o: 13. A half minute forgets the fourteenth part each day
+// moments. Until something is known t is 0.8 and b is 10 times o: 14. A half minute forgets the fourteenth part each day
 // that it is seen in. Odds is 20: docs/detector.md shows what others come to.
 //
 // A caller who makes himself jumpy on purpose gets 60 nats, no more. That is three seconds of twice 60/s, and half a second
@@ -106,8 +106,10 @@
 // more. From 5 min before an hour that usually has k times the level of the one before (16 at most) until 5 min after
 // its begin, k times the level of before is expected, so the season's level is scaled to today's. From then on the
 // flow's own level has it. Only whole hours that were seen are learned: a gap in the steps is not, but the silence of
-// a flow that was quiet before it is. How a season is learned, robustly, stands with Season; Shape is the pooled one
-// that a new flow goes by.
+// a flow that was quiet before it is. The level that a flow had when it was last there is kept with it: who is back after
+// his flow was dropped, or after a restart, is judged at once, as after any other gap; and if he comes in another hour than
+// he left, what the season says between the two is allowed. How a season is learned, robustly, stands with Season; Shape
+// is the pooled one that a new flow goes by.
 //
 // # States
 //
@@ -115,7 +117,9 @@
 // Surge when S reaches what is needed while Rate is at least MinRate. From then on the level stands still. A surge
 // shows as long as one of the lengths up to 1.6 s has an S of 4; when none has, the flow is Cooling, and calm after Hold,
 // if the mean of the newest 6.4 s is also below halfway to Ratio. So what it takes to begin is at least twice what it
-// takes to go on, and more than what it takes to end. A surge that has lasted for Learn is the new normal.
+// takes to go on, and more than what it takes to end. Silence is not calm: it ends a surge after a minute. A surge that has
+// lasted for Learn, pauses apart, is the new normal; also one that a pause has ended, if it went on before anything else was
+// learned.
 //
 // # What it cannot do
 //
