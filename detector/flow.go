@@ -242,6 +242,7 @@ func (f *Flow) decideSurge(c *Config) Verdict {
 		f.state = Cooling
 	}
 	if f.silent() && f.cells.zeros < uint32(stopped/cell) {
+		f.hot += int64(cell) // a pause is no calm
 		return None
 	}
 	if f.lately.seconds >= c.Learn.Seconds() {

@@ -139,6 +139,55 @@ func TestRiseThatLastsForLearnIsTheNewNormal(t *testing.T) {
 	}
 }
 
+func TestSurgeWithPausesIsOneAndBecomesTheNewNormal(t *testing.T) {
+	for _, pause := range []float64{5, 14, 40} {
+		r := rand.New(rand.NewPCG(9, uint64(pause)))
+		m := newSim(t)
+		m.run(600, poisson(r, at(12)))
+		for range 12 {
+			m.run(600-pause, poisson(r, at(60)))
+			m.run(pause, steady(0))
+		}
+		if len(m.began) != 1 || len(m.ended) != 1 || m.ended[0]-m.began[0] > 1900+4*pause {
+			t.Errorf("pauses of %v s: began %v, ended %v, want one surge of 30 min and its pauses", pause, m.began, m.ended)
+		}
+		m.run(300, poisson(r, at(60)))
+		if e := m.f.Report().Expected; e < 50 || e > 70 {
+			t.Errorf("pauses of %v s: %.1f/s are expected after two hours", pause, e)
+		}
+	}
+}
+
+func TestSilenceEndsASurgeAfterAMinute(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 100))
+	m := newSim(t)
+	m.run(600, poisson(r, at(50)))
+	m.run(60, poisson(r, at(400)))
+	stopped := m.s
+	m.run(100, steady(0))
+	if len(m.ended) != 1 || m.ended[0]-stopped < 60 || m.ended[0]-stopped > 75 || !m.f.Quiet(m.now()) {
+		t.Errorf("silent since %v: ended %v, quiet %v", stopped, m.ended, m.f.Quiet(m.now()))
+	}
+	m.run(60, poisson(r, at(50)))
+	if len(m.began) != 1 {
+		t.Errorf("back to the usual: verdicts at %v", m.began)
+	}
+}
+
+// What pauses for longer than a minute is found again, until it has lasted for Learn all in all.
+func TestSurgeThatPausesForMinutesIsLearnedAllTheSame(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 101))
+	m := newSim(t)
+	m.run(600, poisson(r, at(12)))
+	for range 12 {
+		m.run(600, poisson(r, at(60)))
+		m.run(180, steady(0))
+	}
+	if n := len(m.began); n < 2 || n > 4 || len(m.ended) != n {
+		t.Errorf("ten minutes of surge and three of silence, for hours: began %v, ended %v", m.began, m.ended)
+	}
+}
+
 func TestHoveringAtTheThresholdDoesNotFlap(t *testing.T) {
 	for _, ratio := range []float64{1.2, 1.3, 1.4, 1.5, 1.7} {
 		r := rand.New(rand.NewPCG(8, uint64(ratio*10)))
