@@ -9,6 +9,9 @@ import (
 // the next one must bring.
 const noted = 8
 
+// UsualOdds is what Config.Odds is taken for when it is 0.
+const UsualOdds = 20
+
 const (
 	bins       = 120 // of half a minute: the hour
 	binSeconds = 3600 / bins
@@ -27,7 +30,6 @@ const (
 	priorHours  = 6.   // the flow's own mean, in what one bin is known by
 	blipsABin   = 0.02 // an hour, assumed of a flow that is not known yet
 	onsetsABin  = 0.002
-	usualOdds   = 20.
 	mostNeeded  = 60. // nats
 	leastNeeded = 13. // where bursts do not use to begin
 	burstLasts  = 12 * time.Second
@@ -90,7 +92,7 @@ func (h *habits) onset(bin uint8) { h.add(&h.onsets[bin]) }
 // needed is the score from which on a burst is odds times likelier than a blip; the package's text derives it.
 func (h *habits) needed(odds float64) float64 {
 	if odds <= 0 {
-		odds = usualOdds
+		odds = UsualOdds
 	}
 	hours := float64(h.hours)
 	near := float64(h.onsets[(h.bin+1)%bins]) + float64(h.onsets[(h.bin+bins-1)%bins]) // the clocks of machines differ

@@ -12,12 +12,14 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"tidegate/detector"
 )
 
 // odds are what the detector is swept over; marked is its default.
 var odds = []float64{1, 3, 8, 20, 40, 80, 160, 400, 1000, 2000}
 
-const marked = 40
+const marked = detector.UsualOdds
 
 const (
 	ours     = "tidegate"
