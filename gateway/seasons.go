@@ -70,24 +70,32 @@ func (s *seasons) sweep(flows *watch.Flows[*flowData]) {
 		if shapes != nil {
 			f.Follow((*shapes)[d.semantic])
 		}
-		if season := f.Season(); season.Revision() != d.kept {
-			s.hand(d, season, mostHanded)
-		}
+		s.hand(d, f.Season(), mostHanded)
 	})
 }
 
 // left takes what a flow that is no longer stepped has learned since the last sweep, and the level that it leaves with: the
 // scheduler may drop it.
-func (s *seasons) left(d *flowData) {
-	season := d.watch.State.Season()
-	if _, known := season.Level(); known || season.Revision() != d.kept {
-		s.hand(d, season, mostLeaving)
+func (s *seasons) left(d *flowData) { s.last(d, d.watch.State.Season()) }
+
+// last is hand for a flow that may not be seen again: its level is news each time.
+func (s *seasons) last(d *flowData, season *detector.Season) {
+	if _, known := season.Level(); known {
+		s.take(d, season, mostLeaving)
+		return
+	}
+	s.hand(d, season, mostLeaving)
+}
+
+// hand hands a season over if something was learned, unless there are so many already: then it is tried again with the
+// next sweep, or when the flow has been back.
+func (s *seasons) hand(d *flowData, season *detector.Season, most int) {
+	if season.Revision() != d.kept {
+		s.take(d, season, most)
 	}
 }
 
-// hand hands a season over, unless there are so many already: then it is tried again with the next sweep, or when the
-// flow has been back.
-func (s *seasons) hand(d *flowData, season *detector.Season, most int) {
+func (s *seasons) take(d *flowData, season *detector.Season, most int) {
 	s.handing.Lock()
 	if len(s.handed) < most {
 		s.handed = append(s.handed, handedSeason{d.names(), *season})
@@ -123,7 +131,7 @@ func (s *seasons) tick(now time.Time, log *logs) {
 // close is for when nothing is stepped and tended any more.
 func (s *seasons) close(flows *watch.Flows[*flowData], log *logs) {
 	for range flows.Len()/mostHanded + 1 {
-		flows.Sweep(mostHanded, func(d *flowData, f *detector.Flow) { s.hand(d, f.Season(), mostLeaving) })
+		flows.Sweep(mostHanded, func(d *flowData, f *detector.Flow) { s.last(d, f.Season()) })
 		s.fold(time.Now())
 	}
 	s.tidy(time.Now())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -302,4 +303,20 @@ func TestTheShapeOfASemanticIsThatOfItsCallers(t *testing.T) {
 	if _, known := (*s.shapes.Load())["chat"].At(2); known {
 		t.Error("what nobody has done for weeks is still the shape")
 	}
+}
+
+func TestAFlowIsJudgedFromItsFirstSecondAfterARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorldIn(t, t.TempDir(), basic, mirror)
+		var answers sync.WaitGroup
+		w.pace(&answers, 20, time.Minute, "GET /v1/chat/x", annKey)
+		answers.Wait()
+		w = w.afterRestart(basic, time.Minute)
+		w.pace(&answers, 400, 2*time.Second, "GET /v1/chat/x", annKey)
+		answers.Wait()
+		time.Sleep(200 * time.Millisecond)
+		if surges := w.said("surge"); len(surges) != 1 || surges[0]["caller"] != "ann" {
+			t.Errorf("twenty times as much after a restart: surges %v", surges)
+		}
+	})
 }
