@@ -9,7 +9,7 @@ import (
 
 func TestFlowIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(Flow{}); n > 1536 {
-		t.Errorf("a flow is %d bytes, at most 1 KiB is allowed", n)
+		t.Errorf("a flow is %d bytes, at most 1,536 are allowed", n)
 	}
 }
 

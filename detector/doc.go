@@ -58,16 +58,16 @@
 // # Delay
 //
 // A rise from a to b arrivals a second gives (b ln(b/m) - (b-m))/v nats a second, m being a with its growth, and
-// is found when that has come to 13, at the next of the six lengths, plus one cell for the fullest. Simulated,
-// Poisson, known for 2 minutes, median and 95 % in seconds:
+// is found when that has come to what is needed, 14 at first, at the next of the six lengths, plus one cell for the
+// fullest. Simulated, Poisson, known for 2 minutes, median and 95 % of 400 in seconds:
 //
 //	from     x 1.5       x 2         x 3         x 5
-//	10/s     -           -           2.1  3.3    0.8  1.2
-//	50/s     6.8  -      1.5  2.7    0.6  0.8    0.3  0.4
-//	200/s    1.8  3.4    0.6  0.8    0.3  0.4    0.2  0.2
-//	1000/s   0.8  1.1    0.2  0.4    0.2  0.2    0.2  0.2
+//	10/s     -           -           2.4  3.7    0.8  1.3
+//	50/s     -           1.6  2.9    0.6  0.8    0.3  0.4
+//	200/s    1.9  3.8    0.6  0.8    0.3  0.4    0.2  0.2
+//	1000/s   0.8  1.1    0.3  0.4    0.2  0.2    0.2  0.2
 //
-// A dash is a rise that may never be found: by the time its arrivals suffice, a tide could have brought as many.
+// A dash is a rise of which less than half are found: by the time its arrivals suffice, a tide could have brought as many.
 //
 // # Habits
 //
@@ -117,7 +117,7 @@
 // Surge when S reaches what is needed while Rate is at least MinRate. From then on the level stands still. A surge
 // shows as long as one of the lengths up to 1.6 s has an S of 4; when none has, the flow is Cooling, and calm after Hold,
 // if the mean of the newest 6.4 s is also below halfway to Ratio. So what it takes to begin is at least twice what it
-// takes to go on, and more than what it takes to end. Silence is not calm: it ends a surge after a minute. A surge that has
+// takes to go on, and more than what it takes to end. Silence is not calm: it ends a surge after a minute and Hold. A surge that has
 // lasted for Learn, pauses apart, is the new normal; also one that a pause has ended, if it went on before anything else was
 // learned.
 //
@@ -125,8 +125,8 @@
 //
 // Which blips a flow has is known after it has had some; a new flow's first are found as surges. So are those that come at no
 // particular time, if they are as high as few were before. A burst that begins as slowly as a blip, at an unusual
-// moment, is found when it has outgrown the blips, some seconds later. A flow that comes and goes, and one day comes at
-// twice its level, is found at each coming, as no single surge lasts for Learn.
+// moment, is found when it has outgrown the blips, some seconds later. A surge with pauses of more than a minute is found
+// at each coming, until it has lasted for Learn in all.
 //
 // # References
 //
@@ -136,5 +136,8 @@
 // Moustakides, Optimal stopping times for detecting changes in distributions, Ann. Statist. 14 (1986). D. Siegmund
 // and E. Venkatraman, Using the generalized likelihood ratio statistic for sequential detection of a change-point,
 // Ann. Statist. 23 (1995). T. L. Lai, Sequential changepoint detection in quality control and dynamical systems,
-// J. R. Statist. Soc. B 57 (1995). D. W. Allan, Statistics of atomic frequency standards, Proc. IEEE 54 (1966).
+// J. R. Statist. Soc. B 57 (1995). D. W. Allan, Statistics of atomic frequency standards, Proc. IEEE 54 (1966). A.
+// Shiryaev, On optimum methods in quickest detection problems, Theory Probab. Appl. 8 (1963). J. Pickands, Statistical
+// inference using extreme order statistics, Ann. Statist. 3 (1975). A. Siffer, P.-A. Fouque, A. Termier and C.
+// Largouet, Anomaly detection in streams with extreme value theory, KDD 2017.
 package detector

@@ -33,8 +33,8 @@ func (f *Flow) Since() time.Time {
 	return f.origin.Add(time.Duration(f.began))
 }
 
-// Score is the evidence for a surge in nats: 0 below half of what a verdict takes. During a surge, whether it still
-// shows.
+// Score is the evidence for a surge in nats; 0 where it is too little to be weighed, well below 8. During a surge it is
+// that of the newest 1.6 s, and 0 once the surge does not show in them.
 func (f *Flow) Score() float64 { return f.score }
 
 // Peak is the highest rate that the surge, or the last one, has had over the window, in arrivals a second.

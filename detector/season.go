@@ -31,7 +31,8 @@ func (s Slot) String() string {
 func (s Slot) weekend() bool { return s >= 5*hours }
 
 // Season is what one flow usually does, by the calendar: in each hour of the week, and in each half minute of the hour
-// (see habits), and the level that it had when it was last there. 868 bytes, without pointers. The zero Season knows nothing. Not safe for concurrent use.
+// (see habits), and the level that it had when it was last there. 872 bytes, without pointers. The zero Season knows
+// nothing. Not safe for concurrent use.
 //
 // A slot's level is kept as y = log2(rate + 0.1/s), so that differences are ratios and a handful of arrivals in an hour
 // is next to nothing. It is unknown until two weeks agree within a factor of 1.7; of two that do not, the lower is kept.
