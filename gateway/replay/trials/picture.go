@@ -70,7 +70,10 @@ func drawPanels(panels []panel, file string) error {
 		return fmt.Errorf("cannot draw the curves into %s: %w", file, err)
 	}
 	tiles := draw.Tiles{Rows: len(rows), Cols: len(panels), PadTop: 8, PadBottom: 6, PadLeft: 6, PadRight: 12, PadX: 16, PadY: 14}
-	for r, row := range plot.Align(grid, tiles, draw.New(canvas)) {
+	paper := draw.New(canvas)
+	paper.SetColor(color.White) // the plots fill their tiles only, and a page around the picture may be dark
+	paper.Fill(paper.Rectangle.Path())
+	for r, row := range plot.Align(grid, tiles, paper) {
 		for i := range row {
 			grid[r][i].Draw(row[i])
 		}
