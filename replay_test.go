@@ -77,7 +77,7 @@ func TestReplayComparesTwoConfigs(t *testing.T) {
 	trace, before := dayTrace(t), file(t, small)
 	after := file(t, strings.Replace(small, `rate = "10/s"`, `rate = "100/s"`, 1))
 	same := run(t, "replay", "-config", before, "-diff", after, "-trace", trace, "-semantic", "chat") // another rule holds
-	if same.code != 0 || !strings.Contains(same.out, "nothing changes: each of the 1 callers and semantics fares as before") {
+	if same.code != 0 || !strings.Contains(same.out, "nothing changes: every caller and semantic (1) fares as before") {
 		t.Errorf("%+v", same)
 	}
 	after = file(t, strings.Replace(small, `rate = "5/60s", over_rate = "pace"`, `rate = "100/s"`, 1))

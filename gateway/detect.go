@@ -93,6 +93,7 @@ func (g *Gateway) say(d *flowData, verdict detector.Verdict) {
 		now := time.Now()
 		v := &w.surges[i]
 		v.End, v.Peak, e.Since = &now, max(v.Peak, round(state.Peak())), v.Start
+		e.Peak, e.Lasted = v.Peak, now.Sub(v.Start)
 	}
 	w.mu.Unlock()
 	g.logs.calm(e)

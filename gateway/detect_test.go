@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,15 @@ func (w *world) said(event string) (found []map[string]any) {
 	return found
 }
 
+// saidNumber is one of the only line.
+func saidNumber(lines []map[string]any, field string) float64 {
+	if len(lines) != 1 {
+		return math.NaN()
+	}
+	n, _ := lines[0][field].(float64)
+	return n
+}
+
 func TestABurstIsSaidAndAlsoItsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorldBehind(t, "10.0.0.1", roomy, slowly(50*time.Millisecond))
@@ -168,6 +178,9 @@ func TestABurstIsSaidAndAlsoItsEnd(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		w.pace(&answers, 15, 20*time.Second, "GET /open/x", "X-API-Key: ann")
 		calm := w.said("calm")
+		if peak, lasted := saidNumber(calm, "peak"), saidNumber(calm, "lasted_s"); peak < 300 || peak > 420 || lasted < 4 || lasted > 30 {
+			t.Errorf("peak %v, lasted %v s, of 400/s for four seconds and the hold", peak, lasted)
+		}
 		if len(calm) == 1 && (calm[0]["since"] != line["since"] || calm[0]["ratio"].(float64) > 1.5) {
 			t.Errorf("%v", calm)
 		}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -73,7 +74,9 @@ func (discard) Write(p []byte) (int, error) { return len(p), nil }
 type surgeEvent struct {
 	Caller, Semantic string
 	detector.Report
-	Waiting int // requests of the flow
+	Waiting int     // requests of the flow
+	Peak    float64 // of the surge, in requests a second, once it has ended
+	Lasted  time.Duration
 }
 
 // surge logs that a flow has begun to surge. Surges are few, so they are never left out.
@@ -87,9 +90,12 @@ func (l *logs) verdict(event string, e surgeEvent) {
 	if line == nil {
 		return
 	}
-	since := zap.Skip() // nothing is on
+	since, peak, lasted := zap.Skip(), zap.Skip(), zap.Skip()
 	if !e.Since.IsZero() {
 		since = zap.Time("since", e.Since)
+	}
+	if e.Lasted > 0 {
+		peak, lasted = zap.Float64("peak", round(e.Peak)), zap.Float64("lasted_s", round(e.Lasted.Seconds()))
 	}
 	line.Write(
 		zap.String("caller", e.Caller),
@@ -99,7 +105,7 @@ func (l *logs) verdict(event string, e surgeEvent) {
 		zap.Float64("ratio", round(e.Ratio)),
 		zap.Float64("score", round(e.Score)),
 		zap.Float64("needed", round(e.Needed)),
-		since,
+		since, peak, lasted,
 		zap.Stringer("season", e.Slot),
 		zap.Bool("seasonal", e.Seasonal),
 		zap.Bool("learning", e.Learning),

@@ -40,6 +40,10 @@ func flowFilter(q console.FlowsQuery) func(v *console.FlowView) bool {
 			if !v.Observed {
 				return false
 			}
+		case console.StateSurge: // until it has ended
+			if v.State != console.StateSurge && v.State != console.StateCooling {
+				return false
+			}
 		default:
 			if v.State != q.State {
 				return false

@@ -91,7 +91,7 @@ func (g *Gateway) flowView(f *scheduler.FlowStats) (v console.FlowView, ok bool)
 	}
 	g.watched.flows.Look(d, func(f *detector.Flow) {
 		r := f.Report()
-		v.State = stateName(f.State())
+		v.State = f.State().String()
 		v.Rate, v.Expected, v.Ratio, v.Score, v.Needed = round(r.Observed), round(r.Expected), round(r.Ratio), round(r.Score), round(r.Needed)
 		v.SeasonSlot, v.Seasonal, v.SeasonLearning = r.Slot.String(), r.Seasonal, r.Learning
 		if !r.Since.IsZero() {
@@ -99,16 +99,6 @@ func (g *Gateway) flowView(f *scheduler.FlowStats) (v console.FlowView, ok bool)
 		}
 	})
 	return v, true
-}
-
-func stateName(s detector.State) string {
-	switch s {
-	case detector.Learning:
-		return console.StateLearning
-	case detector.Surge, detector.Cooling:
-		return console.StateSurge
-	}
-	return console.StateCalm
 }
 
 // gauges is what the metrics show of this moment.

@@ -133,7 +133,7 @@ func TestWhatIsWrongWithAQueryIsSaid(t *testing.T) {
 		{"/api/v1/flows?Query=x", "400 bad_request", `"Query"`},
 		{"/api/v1/flows?=x", "400 bad_request", `""`},
 		{"/api/v1/flows?query=a&query=b", "400 bad_request", "twice"},
-		{"/api/v1/flows?state=angry", "400 bad_request", "learning, calm, surge, waiting, refused, observed"},
+		{"/api/v1/flows?state=angry", "400 bad_request", "learning, calm, rising, surge, cooling, waiting, refused, observed"},
 		{"/api/v1/flows?sort=size", "400 bad_request", "busiest, rate, occupancy"},
 		{"/api/v1/flows?limit=0", "400 bad_request", "1 to 1000"},
 		{"/api/v1/flows?limit=1001", "400 bad_request", "1 to 1000"},

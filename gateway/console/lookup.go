@@ -28,7 +28,7 @@ func (c *Console) explain(ctx *fasthttp.RequestCtx, _ visitor) error {
 }
 
 // flowStates are what a list of flows can be narrowed to.
-var flowStates = []string{StateLearning, StateCalm, StateSurge, "waiting", "refused", "observed"}
+var flowStates = []string{StateLearning, StateCalm, StateRising, StateSurge, StateCooling, "waiting", "refused", "observed"}
 
 func (c *Console) flows(ctx *fasthttp.RequestCtx, _ visitor) error {
 	p, err := readParams(ctx, "query", "state", "sort", "cursor", "limit")

@@ -72,11 +72,13 @@ type LevelView struct {
 	DispatchedPerS float64 `json:"dispatched_per_s"`
 }
 
-// States of a flow.
+// States of a flow, as the detector names them.
 const (
 	StateLearning = "learning" // too young to be judged
 	StateCalm     = "calm"
+	StateRising   = "rising" // there is evidence for a surge, but not enough
 	StateSurge    = "surge"
+	StateCooling  = "cooling" // in a surge, and as expected again for less than detector.hold
 )
 
 // FlowView is one flow. Route and Tenant are empty where the flow does not count by them.

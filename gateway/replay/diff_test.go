@@ -51,7 +51,7 @@ func TestThatNothingChangesIsSaidPlainly(t *testing.T) {
 	if len(d.Changes) != 0 || d.Unchanged != 2 || len(d.Pools) != 0 || d.Total.Size != 0 {
 		t.Errorf("%+v", d)
 	}
-	if text := shown(t, d); !strings.Contains(text, "old.toml -> new.toml: 420 requests in") || !strings.Contains(text, "nothing changes: each of the 2 callers and semantics fares as before") {
+	if text := shown(t, d); !strings.Contains(text, "old.toml -> new.toml: 420 requests in") || !strings.Contains(text, "nothing changes: every caller and semantic (2) fares as before") {
 		t.Error(text)
 	}
 }

@@ -23,9 +23,9 @@ func (d *Diff) WriteText(out io.Writer) error {
 	case len(d.Changes) > 0:
 		d.writeChanges(&b)
 	case len(d.Pools) > 0:
-		fmt.Fprintf(&b, "nothing changes for any of the %d callers and semantics\n", d.Unchanged)
+		fmt.Fprintf(&b, "nothing changes for any caller and semantic (%d)\n", d.Unchanged)
 	default:
-		fmt.Fprintf(&b, "nothing changes: each of the %d callers and semantics fares as before\n", d.Unchanged)
+		fmt.Fprintf(&b, "nothing changes: every caller and semantic (%d) fares as before\n", d.Unchanged)
 	}
 	d.writePools(&b)
 	return writeLines(out, b.String())

@@ -9,7 +9,7 @@ type score struct {
 	Within5    float64 `json:"within_5s"`  // up to 5 s after
 	Within10   float64 `json:"within_10s"` // up to 10 s after, which is caught at all
 	FalseADay  float64 `json:"false_per_clean_day"`
-	PerBurst   float64 `json:"verdicts_per_burst"` // during bursts, for each burst caught
+	PerBurst   float64 `json:"verdicts_per_burst"` // all of them, for each burst caught
 	Verdicts   float64 `json:"verdicts"`
 	CleanHours float64 `json:"clean_hours"`
 }
@@ -24,15 +24,11 @@ func judge(l *labels, verdicts []int64) (s score) {
 	s.Verdicts = float64(len(verdicts))
 	bursts := l.bursts()
 	s.Bursts = len(bursts)
-	during := 0
 	for _, b := range bursts {
 		delay := int64(latest + 1)
 		for _, t := range verdicts {
 			if d := t - b.onset; d >= earliest {
 				delay = min(delay, d)
-				if t <= max(b.end, b.onset+latest) {
-					during++
-				}
 			}
 		}
 		s.Within2 += share(delay <= 2000, len(bursts))
@@ -40,7 +36,7 @@ func judge(l *labels, verdicts []int64) (s score) {
 		s.Within10 += share(delay <= latest, len(bursts))
 	}
 	if caught := s.Within10 * float64(len(bursts)); caught > 0 {
-		s.PerBurst = float64(during) / caught
+		s.PerBurst = s.Verdicts / caught
 	}
 	wrong := 0
 	for _, c := range l.clean {

@@ -49,7 +49,7 @@ func TestVerdictsAreScoredByHand(t *testing.T) {
 		{"within 10 s", s.Within10, 0.8},
 		{"clean hours", s.CleanHours, 1},
 		{"false a clean day", s.FalseADay, 3 * 24},
-		{"a burst caught", s.PerBurst, 5. / 4},
+		{"a burst caught", s.PerBurst, 11. / 4},
 		{"verdicts", s.Verdicts, 11},
 	} {
 		if math.Abs(c.got-c.want) > 1e-9 {
