@@ -29,16 +29,28 @@ func (h *hour) count(cell uint32) {
 // look looks at the calendar, once in each half minute of it.
 func (f *Flow) look(c *Config, now time.Time) {
 	at := int64(now.Sub(f.origin))
-	into := now.Unix() % 3600
+	into := intoHour(now)
 	f.turn = at + (binSeconds-into%binSeconds)*int64(time.Second) - int64(now.Nanosecond())
 	f.season.habits.enter(uint8(into / binSeconds))
 	f.need(c)
 	now = c.in(now)
-	if number := int32(now.Unix() / 3600); number != f.hour.number || !f.hour.begun {
+	if number := hourNumber(now); number != f.hour.number || !f.hour.begun {
 		f.endHour()
 		f.hour.number, f.hour.slot, f.hour.begun = number, SlotAt(now), true
 	}
 	f.allow(c, at, now)
+}
+
+// hourNumber is the number of the hour that t is in, since 1970, and before it too.
+func hourNumber(t time.Time) int32 { return int32((t.Unix() - intoHour(t)) / 3600) }
+
+// intoHour is how many seconds of it have passed.
+func intoHour(t time.Time) int64 {
+	into := t.Unix() % 3600
+	if into < 0 {
+		into += 3600
+	}
+	return into
 }
 
 // in is a moment in the zone of the hours. Such a one has lost the monotonic clock, and so is for reading the calendar
@@ -62,13 +74,13 @@ func (f *Flow) endHour() {
 // silence goes through the hours of a silence that was not stepped: nothing came, as everybody was there to see.
 func (f *Flow) silence(now time.Time, lasted time.Duration) {
 	h := &f.hour
-	number, begin := int32(now.Unix()/3600), now.Add(-lasted)
-	if h.begun && int32(begin.Unix()/3600) != h.number { // the clock was set meanwhile
+	number, begin := hourNumber(now), now.Add(-lasted)
+	if h.begun && hourNumber(begin) != h.number { // the clock was set meanwhile
 		h.arrivals, h.seen, h.begun = 0, 0, false
 		return
 	}
 	if h.begun && number > h.number {
-		h.seen += float32(3600 - begin.Unix()%3600)
+		h.seen += float32(3600 - intoHour(begin))
 		for f.endHour(); h.number < number-1; f.endHour() {
 			h.number++
 			h.slot = SlotAt(time.Unix(int64(h.number)*3600, 0).In(now.Location()))
@@ -77,7 +89,7 @@ func (f *Flow) silence(now time.Time, lasted time.Duration) {
 			}
 		}
 		h.number, h.slot = number, SlotAt(now)
-		begin = now.Add(-time.Duration(now.Unix()%3600) * time.Second)
+		begin = now.Add(-time.Duration(intoHour(now)) * time.Second)
 	}
 	h.seen += float32(now.Sub(begin).Seconds())
 }
@@ -95,7 +107,7 @@ func (f *Flow) allow(c *Config, at int64, now time.Time) {
 	}
 	from, to, until := h.learned, h.slot, at+int64(behind)
 	if from == to {
-		left := time.Duration(3600-now.Unix()%3600) * time.Second
+		left := time.Duration(3600-intoHour(now)) * time.Second
 		if left > ahead {
 			return
 		}

@@ -323,3 +323,21 @@ func TestMorningsRampIsTheTideAndTheSameAtOnceIsNot(t *testing.T) {
 		t.Errorf("a Sunday at three, five times as much at %v: verdicts at %v", begin, m.began)
 	}
 }
+
+func TestHoursBefore1970AreHoursToo(t *testing.T) {
+	c := config()
+	c.Season = true
+	for _, begin := range []time.Time{time.Date(1969, 12, 31, 22, 59, 17, 5, time.UTC), time.Date(1902, 3, 1, 8, 58, 30, 0, time.UTC)} {
+		f, now := NewFlow(begin), begin
+		for range 26 * 3600 * 10 { // over the midnight of 1970
+			now = now.Add(cell)
+			f.Step(c, now, 1)
+			if slot := f.Report().Slot; slot != SlotAt(now) && slot != SlotAt(now.Add(-cell)) {
+				t.Fatalf("at %v it is %v", now, slot)
+			}
+		}
+		if f.Season().Hours() != 25 {
+			t.Errorf("from %v: %d hours were learned, want 25", begin, f.Season().Hours())
+		}
+	}
+}
