@@ -117,7 +117,7 @@ func (p *replaying) createEvents(t *replay.Trace) (*os.File, error) {
 	if there, err := os.Stat(p.events); err == nil {
 		for _, path := range append(t.Files(), p.config, p.diff) {
 			if read, err := os.Stat(path); err == nil && os.SameFile(there, read) {
-				return nil, fmt.Errorf("%s is %s, which is read: name another file", p.events, path)
+				return nil, fmt.Errorf("they would take the place of %s, which is read: name another file", path)
 			}
 		}
 	}
