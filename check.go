@@ -71,6 +71,9 @@ func parseService(s string) (map[string]time.Duration, error) {
 		if !ok || err != nil || d <= 0 {
 			return nil, fmt.Errorf("-service: %q is not of the form chat=20ms", pair)
 		}
+		if _, twice := times[name]; twice {
+			return nil, fmt.Errorf("-service: %s is given twice", name)
+		}
 		times[name] = d
 	}
 	return times, nil

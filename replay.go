@@ -68,8 +68,13 @@ func (p *replaying) run(out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	t, err := replay.Open(p.traces, p.options)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
 	if p.events != "" {
-		f, err := os.Create(p.events)
+		f, err := p.createEvents(t)
 		if err != nil {
 			return fmt.Errorf("cannot write the events: %w", err)
 		}
@@ -90,11 +95,6 @@ func (p *replaying) run(out io.Writer) (err error) {
 		}
 		engines = append(engines, e)
 	}
-	t, err := replay.Open(p.traces, p.options)
-	if err != nil {
-		return err
-	}
-	defer t.Close()
 	shown := newProgress(os.Stderr, t)
 	requests := replay.Run(t, engines, shown.look)
 	shown.end(requests, len(engines))
@@ -110,6 +110,18 @@ func (p *replaying) run(out io.Writer) (err error) {
 		return err
 	}
 	return p.tell(t, engines, out)
+}
+
+// createEvents makes the file of the events, which takes the place of one that is there: of none that is being read.
+func (p *replaying) createEvents(t *replay.Trace) (*os.File, error) {
+	if there, err := os.Stat(p.events); err == nil {
+		for _, path := range append(t.Files(), p.config, p.diff) {
+			if read, err := os.Stat(path); err == nil && os.SameFile(there, read) {
+				return nil, fmt.Errorf("they would take the place of %s, which is read: name another file", path)
+			}
+		}
+	}
+	return os.Create(p.events)
 }
 
 // load reads the config files, and holds the flags to them.

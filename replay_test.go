@@ -121,6 +121,7 @@ func TestReplaySaysWhatIsWrongWithItsFlags(t *testing.T) {
 		{nil, 1, "-trace: give a file or a directory"},
 		{[]string{"-trace", trace, "-spread", "odd"}, 1, `-spread: spread "odd": must be "random" or "even"`},
 		{[]string{"-trace", trace, "-service", "chat=0s"}, 1, `"chat=0s" is not of the form`},
+		{[]string{"-trace", trace, "-service", "chat=1s,chat=2s"}, 1, "-service: chat is given twice"},
 		{[]string{"-trace", trace, "-service", "talk=1s"}, 1, `-service: the config has no semantic "talk"`},
 		{[]string{"-trace", trace, "-semantic", "talk"}, 1, `-semantic: the config has no semantic "talk"`},
 		{[]string{"-trace", trace, "-plan", "gold"}, 1, `-plan: the config has no plan "gold"`},
@@ -148,5 +149,33 @@ func TestReplayTellsOfWhatItPassedOver(t *testing.T) {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("%q is not in\n%s", want, r.out)
 		}
+	}
+}
+
+func TestReplayWritesItsEventsOverNothingThatItReads(t *testing.T) {
+	trace, before, after := dayTrace(t), file(t, small), file(t, small+"\n")
+	link := filepath.Join(t.TempDir(), "events.jsonl")
+	if err := os.Symlink(trace, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, events := range []string{trace, before, after, link} {
+		was := read(t, events)
+		r := run(t, "replay", "-config", before, "-diff", after, "-trace", filepath.Dir(trace), "-events", events)
+		if r.code != 1 || !strings.Contains(r.err, "which is read: name another file") || read(t, events) != was {
+			t.Errorf("%s: %+v", events, r)
+		}
+	}
+	old := filepath.Join(t.TempDir(), "old.jsonl")
+	if err := os.WriteFile(old, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, "replay", "-config", before, "-trace", before, "-events", old); r.code != 1 || read(t, old) != "kept" {
+		t.Errorf("a trace that is none: %+v, and the events of before are %q", r, read(t, old))
+	}
+}
+
+func TestReplayTakesNoPipeForATrace(t *testing.T) {
+	if r := run(t, "replay", "-config", file(t, small), "-trace", os.DevNull); r.code != 1 || !strings.Contains(r.err, "is no regular file") {
+		t.Errorf("%+v", r)
 	}
 }

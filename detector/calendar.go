@@ -15,7 +15,7 @@ type hour struct {
 	until    int64   // allowed holds until then, ns since the flow's origin
 	seen     float32 // seconds of it
 	allowed  float32 // arrivals a second that the season allows; 0: it says nothing
-	number   int32   // of the hour, since 1970
+	number   int32   // of the hour, see hourNumber
 	begun    bool    // there is one
 	slot     Slot
 	learned  Slot // that the newest of the level is from
@@ -29,16 +29,35 @@ func (h *hour) count(cell uint32) {
 // look looks at the calendar, once in each half minute of it.
 func (f *Flow) look(c *Config, now time.Time) {
 	at := int64(now.Sub(f.origin))
-	into := now.Unix() % 3600
+	now = c.in(now)
+	into := intoHour(now)
 	f.turn = at + (binSeconds-into%binSeconds)*int64(time.Second) - int64(now.Nanosecond())
 	f.season.habits.enter(uint8(into / binSeconds))
 	f.need(c)
-	now = c.in(now)
-	if number := int32(now.Unix() / 3600); number != f.hour.number || !f.hour.begun {
+	if number := hourNumber(now); number != f.hour.number || !f.hour.begun {
 		f.endHour()
 		f.hour.number, f.hour.slot, f.hour.begun = number, SlotAt(now), true
 	}
 	f.allow(c, at, now)
+}
+
+// hourNumber is the number of the hour that t is in, since 1970, and before it too, by t's own zone: there are zones whose hours
+// begin at half past those of others.
+func hourNumber(t time.Time) int32 { return int32((local(t) - intoHour(t)) / 3600) }
+
+// intoHour is how many seconds of it have passed.
+func intoHour(t time.Time) int64 {
+	into := local(t) % 3600
+	if into < 0 {
+		into += 3600
+	}
+	return into
+}
+
+// local is what a clock on the wall shows, in seconds since it showed 1970.
+func local(t time.Time) int64 {
+	_, offset := t.Zone()
+	return t.Unix() + int64(offset)
 }
 
 // in is a moment in the zone of the hours. Such a one has lost the monotonic clock, and so is for reading the calendar
@@ -62,22 +81,23 @@ func (f *Flow) endHour() {
 // silence goes through the hours of a silence that was not stepped: nothing came, as everybody was there to see.
 func (f *Flow) silence(now time.Time, lasted time.Duration) {
 	h := &f.hour
-	number, begin := int32(now.Unix()/3600), now.Add(-lasted)
-	if h.begun && int32(begin.Unix()/3600) != h.number { // the clock was set meanwhile
+	begin := now.Add(-lasted)
+	if h.begun && hourNumber(begin) != h.number { // the clock was set meanwhile
 		h.arrivals, h.seen, h.begun = 0, 0, false
 		return
 	}
-	if h.begun && number > h.number {
-		h.seen += float32(3600 - begin.Unix()%3600)
-		for f.endHour(); h.number < number-1; f.endHour() {
-			h.number++
-			h.slot = SlotAt(time.Unix(int64(h.number)*3600, 0).In(now.Location()))
-			if number-h.number <= slots { // of the last week
-				h.seen = 3600
+	left := time.Duration(3600-intoHour(begin))*time.Second - time.Duration(begin.Nanosecond())
+	if h.begun && lasted >= left {
+		h.seen += float32(left.Seconds())
+		f.endHour()
+		// By time and not by number: a clock on the wall leaves out an hour, and has one twice.
+		for begin = begin.Add(left); now.Sub(begin) >= time.Hour; begin = begin.Add(time.Hour) {
+			if now.Sub(begin) <= slots*time.Hour { // of the last week
+				h.slot, h.seen = SlotAt(begin), 3600
+				f.endHour()
 			}
 		}
-		h.number, h.slot = number, SlotAt(now)
-		begin = now.Add(-time.Duration(now.Unix()%3600) * time.Second)
+		h.number, h.slot = hourNumber(now), SlotAt(now)
 	}
 	h.seen += float32(now.Sub(begin).Seconds())
 }
@@ -95,7 +115,7 @@ func (f *Flow) allow(c *Config, at int64, now time.Time) {
 	}
 	from, to, until := h.learned, h.slot, at+int64(behind)
 	if from == to {
-		left := time.Duration(3600-now.Unix()%3600) * time.Second
+		left := time.Duration(3600-intoHour(now)) * time.Second
 		if left > ahead {
 			return
 		}

@@ -323,3 +323,83 @@ func TestMorningsRampIsTheTideAndTheSameAtOnceIsNot(t *testing.T) {
 		t.Errorf("a Sunday at three, five times as much at %v: verdicts at %v", begin, m.began)
 	}
 }
+
+func TestHoursBefore1970AreHoursToo(t *testing.T) {
+	c := config()
+	c.Season = true
+	for _, begin := range []time.Time{time.Date(1969, 12, 31, 22, 59, 17, 5, time.UTC), time.Date(1902, 3, 1, 8, 58, 30, 0, time.UTC)} {
+		f, now := NewFlow(begin), begin
+		for range 26 * 3600 * 10 { // over the midnight of 1970
+			now = now.Add(cell)
+			f.Step(c, now, 1)
+			if slot := f.Report().Slot; slot != SlotAt(now) && slot != SlotAt(now.Add(-cell)) {
+				t.Fatalf("at %v it is %v", now, slot)
+			}
+		}
+		if f.Season().Hours() != 25 {
+			t.Errorf("from %v: %d hours were learned, want 25", begin, f.Season().Hours())
+		}
+	}
+}
+
+// In India, Nepal, South Australia and Newfoundland, hours begin at half past those of Greenwich, or at a quarter to.
+func TestHoursAreThoseOfTheZone(t *testing.T) {
+	for _, offset := range []int{5*3600 + 1800, 5*3600 + 2700, -(3*3600 + 1800), 10 * 3600} {
+		zone, r := time.FixedZone("", offset), rand.New(rand.NewPCG(41, 21))
+		m := onADay(t, r, 0, 0, 1)
+		m.c.Zone = zone
+		m.s = time.Date(2026, 3, 3, 8, 20, 0, 0, zone).Sub(t0).Seconds()
+		for range int(aDay * 10) {
+			m.step(draw(r, opensAtNine(SlotAt(m.now().In(zone)))*cellSeconds))
+			if now := m.now().In(zone); m.f.Report().Slot != SlotAt(now) {
+				t.Fatalf("%d s east: at %v it is %v", offset, now, m.f.Report().Slot)
+			}
+		}
+		if len(m.began) > 0 {
+			t.Errorf("%d s east: verdicts at %v", offset, m.began)
+		}
+		seen := m.f.Season().Hours()
+		m.s += 9 * anHour // in silence, of which nobody was told
+		m.step(1)
+		if got := m.f.Season().Hours() - seen; got != 0 {
+			t.Errorf("%d s east: a gap was learned as %d hours", offset, got)
+		}
+	}
+}
+
+func TestSilenceIsLearnedByTheClockOnTheWall(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name       string
+		begin      time.Time
+		hours      float64
+		want, seen int // hours learned, and slots seen
+	}{
+		{"east of Greenwich by half an hour more", time.Date(2026, 3, 3, 7, 58, 0, 0, time.FixedZone("", 5*3600+1800)), 10, 10, 10},
+		{"summer begins", time.Date(2026, 3, 28, 20, 58, 0, 0, berlin), 10, 10, 10},
+		{"summer ends", time.Date(2026, 10, 24, 20, 58, 0, 0, berlin), 10, 10, 9}, // two of them are of one name
+	} {
+		m := newSim(t)
+		m.c.Season, m.c.Zone = true, c.begin.Location()
+		m.s = c.begin.Sub(t0).Seconds()
+		m.run(aMinute, steady(10))
+		m.run(aMinute, steady(0))
+		m.run(0.2*anHour, steady(0))
+		seen := m.f.Season().Seen()
+		hours := m.f.Season().Hours()
+		if !m.f.Quiet(m.now()) {
+			t.Fatalf("%s: it is not quiet", c.name)
+		}
+		m.s += c.hours * anHour
+		m.step(1)
+		if got := int(m.f.Season().Hours() - hours); got != c.want || m.f.Season().Seen()-seen != c.seen {
+			t.Errorf("%s: %d hours were learned, %d slots seen, want %d and %d", c.name, got, m.f.Season().Seen()-seen, c.want, c.seen)
+		}
+		if got, want := m.f.Report().Slot, SlotAt(m.now().In(m.c.Zone)); got != want {
+			t.Errorf("%s: it is %v, want %v", c.name, got, want)
+		}
+	}
+}

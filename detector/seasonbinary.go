@@ -83,8 +83,12 @@ func (s *Season) UnmarshalBinary(b []byte) error {
 	if len(rest) < lastBytes {
 		return errSeason
 	}
-	for i, x := range []*float32{&read.last.short, &read.last.long, &read.last.seconds} {
-		if !takeFloat(x, rest[4*i:], math.MaxFloat32) {
+	const mostRate = mostCounted / cellSeconds
+	for i, x := range []struct {
+		into *float32
+		most float32
+	}{{&read.last.short, mostRate}, {&read.last.long, mostRate}, {&read.last.seconds, math.MaxFloat32}} {
+		if !takeFloat(x.into, rest[4*i:], x.most) {
 			return errSeason
 		}
 	}

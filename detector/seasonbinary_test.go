@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"testing"
+	"time"
 )
 
 func TestASeasonIsKeptAsItIs(t *testing.T) {
@@ -66,4 +67,25 @@ func FuzzSeason(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestALevelThatNoFlowCanHaveIsRefused(t *testing.T) {
+	for rate, ok := range map[float32]bool{0: true, 655_350: true, 655_351: false, 3e38: false} {
+		s := Season{last: last{short: rate, long: rate, seconds: 100}}
+		kept, err := s.MarshalBinary()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if read := (Season{}); (read.UnmarshalBinary(kept) == nil) != ok {
+			t.Errorf("%v/s: taken: %v", rate, !ok)
+		}
+	}
+	f := NewFlow(t0)
+	for range 3000 {
+		f.Step(config(), t0.Add(time.Duration(f.last)+cell), mostArrivals)
+	}
+	kept, err := f.Season().MarshalBinary()
+	if read := (Season{}); err != nil || read.UnmarshalBinary(kept) != nil {
+		t.Error("what the fullest flow keeps is refused")
+	}
 }

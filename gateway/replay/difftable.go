@@ -58,7 +58,7 @@ func writeChange(w io.Writer, caller, semantic string, c *Change) {
 	if y == nil {
 		y = &Row{}
 	}
-	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", caller, semantic, countChange(x.Offered, y.Offered),
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t  %s\n", printable(caller), semantic, countChange(x.Offered, y.Offered),
 		countChange(x.AtOnce, y.AtOnce), countChange(x.Waited, y.Waited), countChange(x.Refused, y.Refused),
 		textChange(waitText(x.P50), waitText(y.P50)), textChange(waitText(x.P99), waitText(y.P99)),
 		countChange(x.Surges, y.Surges), codesChange(x, y))

@@ -2,6 +2,7 @@ package replay
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -302,5 +303,19 @@ func TestWhatIsObservedIsToldBesideWhatHappens(t *testing.T) {
 	would, does := s.row("acme", "chat"), e.row("acme", "chat")
 	if sumOf(would.WouldRefuse) == 0 || !reflect.DeepEqual(would.WouldRefuse, does.Codes) || would.WouldWait != does.Waited {
 		t.Errorf("observed: would wait %d, would refuse %v; enforced: %d, %v", would.WouldWait, would.WouldRefuse, does.Waited, does.Codes)
+	}
+}
+
+func TestASeatTimeOfCenturiesHoldsItsSeat(t *testing.T) {
+	for name, d := range map[string]Play{"recorded": {}, "told": {Service: map[string]time.Duration{"chat": math.MaxInt64}}} {
+		s := newPlay(t, platform, d)
+		for range 3 {
+			s.arrive(&Arrival{At: 1_764_450_000e9, Origin: s.places.origin(originKey{Caller: "vip", Type: "chat"}), Seat: math.MaxInt64})
+		}
+		s.offer(1_764_450_001, "acme", "chat") // and it is a second later
+		if got := s.engine.pool("vip").inUse; got != 2 {
+			t.Errorf("%s: of 2 seats %d are in use", name, got)
+		}
+		s.finished()
 	}
 }

@@ -25,6 +25,9 @@ func expand(paths []string) (files []string, err error) {
 			return nil, fmt.Errorf("cannot read the trace: %w", err)
 		}
 		if !info.IsDir() {
+			if !info.Mode().IsRegular() { // a trace is read twice, so a pipe or a device is none
+				return nil, fmt.Errorf("cannot read the trace: %s is no regular file; a trace is read more than once, so write it to one", path)
+			}
 			files = append(files, path)
 			continue
 		}

@@ -30,15 +30,19 @@ type service struct {
 	count int64
 }
 
+// longest is for how long work holds its seat at most: a year, for sums to fit.
+const longest = 366 * 24 * time.Hour
+
 // usual is for how long work holds its seat if nothing was told of it and nothing recorded.
 const usual = 20 * time.Millisecond
 
 // of is the service time of a request that held its seat for recorded when the trace was made; 0: it is not known.
 // Those that had no seat then are taken for the mean of those before them that had.
 func (s *service) of(recorded time.Duration) time.Duration {
+	recorded = min(recorded, longest)
 	switch {
 	case s.fixed > 0:
-		return s.fixed
+		return min(s.fixed, longest)
 	case recorded > 0:
 		s.sum += recorded
 		if s.count++; s.sum < 0 || s.sum > 1<<61 {

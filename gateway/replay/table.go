@@ -10,6 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // WriteText writes the report for people.
@@ -30,7 +32,7 @@ func (r *Report) WriteText(out io.Writer) error {
 		if row.Surging {
 			surges += " (on)"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t", caller, semantic, row.Offered, row.AtOnce, row.Waited, row.Refused,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t", printable(caller), semantic, row.Offered, row.AtOnce, row.Waited, row.Refused,
 			waitText(row.P50), waitText(row.P99), waitText(row.Max), surges)
 		if would {
 			fmt.Fprintf(w, "%d\t%d\t", row.WouldWait, sumOf(row.WouldRefuse))
@@ -55,6 +57,15 @@ func (r *Report) WriteText(out io.Writer) error {
 	}
 	w.Flush()
 	return writeLines(out, b.String())
+}
+
+// printable is a name that is safe for a terminal and a table: one that holds what cannot be seen is quoted. A trace may name
+// its callers as it likes.
+func printable(name string) string {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // writeLines writes a text without the blanks that its lines end in.

@@ -54,3 +54,28 @@ func TestWaitsAndSpansAreWrittenShort(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesThatCannotBeSeenAreQuotedInTables(t *testing.T) {
+	s := newPlay(t, platform, Play{})
+	names := []string{"\x1b[2Jred", "tab\there", "new\nline", "bad\xff", "müller, \"x\""}
+	for _, name := range names {
+		s.offer(0, name, "chat")
+	}
+	s.finished()
+	var table, diff bytes.Buffer
+	if err := s.engine.Report(0).WriteText(&table); err != nil {
+		t.Fatal(err)
+	}
+	other := newPlay(t, platform, Play{})
+	other.finished()
+	if err := Compare(s.engine, other.engine, 0).WriteText(&diff); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{table.String(), diff.String()} {
+		for _, want := range []string{`"\x1b[2Jred"`, `"tab\there"`, `"new\nline"`, `"bad\xff"`, ` müller, "x" `} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s is not in\n%q", want, text)
+			}
+		}
+	}
+}

@@ -3,6 +3,7 @@ package replay
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"tidegate/gateway/record"
@@ -21,6 +22,7 @@ type Trace struct {
 	options Options
 	origins *origins
 	flaws   flaws
+	files   []string
 	sources []source
 	heads   []Arrival // of the sources
 	nobody  int64     // rows without a caller
@@ -74,6 +76,7 @@ func (t *Trace) open(paths []string) error {
 		return err
 	}
 	var requests []string
+	t.files = files
 	for _, path := range files {
 		kind, err := kindOf(path)
 		if err != nil {
@@ -103,6 +106,9 @@ func (t *Trace) open(paths []string) error {
 	}
 	return nil
 }
+
+// Files are the files that are read, those of directories among them.
+func (t *Trace) Files() []string { return slices.Clone(t.files) }
 
 // Next gives out the next request. At the end it says false.
 func (t *Trace) Next(a *Arrival) bool {

@@ -52,7 +52,12 @@ func Find(ctx context.Context, up Upstream, o Options, told func(*Step)) (*Curve
 	if err := f.quiet(ctx); err != nil {
 		return nil, err
 	}
-	if err := f.climb(ctx); err == nil {
+	err := f.climb(ctx)
+	// What the load that was carried had in flight is known however it ended.
+	f.Seats = Seats{
+		Seats: max(1, int(math.Ceil(f.Knee.InFlight))), Goodput: f.Knee.Goodput, Highest: f.Knee.Goodput, Latency: f.Knee.Mean, High: f.Knee.High,
+	}
+	if err == nil {
 		f.sit(ctx)
 	}
 	return &f.Curve, nil
@@ -157,12 +162,10 @@ func (f *finder) climb(ctx context.Context) error {
 // sit finds the seats. Where the upstream refuses by itself, or its limit was not reached, there is nothing to be tried:
 // then Little's law at the knee says it.
 func (f *finder) sit(ctx context.Context) {
-	plenty := max(1, int(math.Ceil(f.Knee.InFlight)))
-	f.Seats = Seats{Seats: plenty, Goodput: f.Knee.Goodput, Highest: f.Knee.Goodput, Latency: f.Knee.Mean, High: f.Knee.High}
 	if f.Beyond == nil || f.Beyond.Verdict == Refused || f.Beyond.Verdict == Failing {
 		return
 	}
-	search := seatSearch{unloaded: f.service(), plenty: plenty}
+	search := seatSearch{unloaded: f.service(), plenty: f.Seats.Seats}
 	for {
 		n, ok := search.next()
 		if !ok {

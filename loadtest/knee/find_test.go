@@ -241,8 +241,12 @@ func TestEveryWayToEndEarlyKeepsWhatIsKnown(t *testing.T) {
 			continue
 		}
 		carried := slices.IndexFunc(c.Steps, func(s Step) bool { return s.Load.Rate == c.Knee.Load.Rate })
-		if carried < 3 || c.Seats.Measured || c.Seats.Seats != 0 && c.Beyond == nil || len(told) < 3 {
+		if carried < 3 || c.Seats.Measured || c.Seats.Seats != max(1, int(math.Ceil(c.Knee.InFlight))) || len(told) < 3 {
 			t.Errorf("%s: knee is step %d, seats %+v", step.name, carried, c.Seats)
+		}
+		a := Advise(c, Wishes{Pool: "p", Semantic: "s", Level: "l", Callers: 1, Headroom: 0.1})
+		if a.PoolRate < 0.89*c.Knee.Goodput || a.MaxWait < waits*c.Knee.High {
+			t.Errorf("%s: of %.0f/s in %v it makes %+v", step.name, c.Knee.Goodput, c.Knee.High, a)
 		}
 	}
 }
@@ -255,6 +259,7 @@ func TestWhatCannotBeCalibratedIsSaid(t *testing.T) {
 		u    *simulated
 		want string
 	}{
+		{"it is elsewhere", &simulated{fresh: pool, status: func(Load) int { return 302 }}, "one request at a time is too much"},
 		{"a key is missing", &simulated{fresh: pool, ask: answer(Answer{Reason: "http_401"})}, "sent alone got http_401"},
 		{"too slow for the time", &simulated{fresh: pool, ask: answer(Answer{Latency: 10 * time.Minute})}, "give it more time"},
 		{"always late", &simulated{fresh: pool, late: func() time.Duration { return 30 * time.Millisecond }}, "even without load the generator itself was late"},

@@ -23,7 +23,7 @@ type Step struct {
 	InFlight float64       // mean number of requests out over the measured part
 
 	TurnedAway int            // answers 429 and 503
-	Failed     int            // all other answers from 400 on, and missing ones
+	Failed     int            // all other answers from 300 on, and missing ones
 	Reasons    map[string]int // of both
 	Unsent     int            // found no connection free
 
@@ -50,7 +50,7 @@ const (
 )
 
 // outcome is what a result means for an upstream. 429 and 503 are an upstream that defends itself; anything else is one
-// in trouble, or a request that is wrong.
+// in trouble, or a request that is wrong: one that is sent elsewhere (to a login, or to https) is not the work.
 func outcome(r *openloop.Result) kind {
 	switch {
 	case r.Failure == openloop.Unsent || r.Failure == openloop.Skipped:
@@ -59,7 +59,7 @@ func outcome(r *openloop.Result) kind {
 		return failed
 	case r.Status == 429 || r.Status == 503:
 		return turnedAway
-	case r.Status >= 400:
+	case r.Status >= 300:
 		return failed
 	}
 	return served
