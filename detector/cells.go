@@ -20,15 +20,15 @@ var scaleSeconds = [scales]float64{0.2, 0.4, 0.8, 1.6, 3.2, 6.4}
 
 // cells is the recent past of a flow: arrivals by 100 ms, and their sums over the newest 2, 4, 8 .. 64 of them.
 type cells struct {
-	ring     [ringCells]uint16
 	sums     [scales]uint32
+	previous [scales]uint32
 	window   uint32 // sum over the newest windowN
 	windowN  uint8
 	newest   uint8
 	valid    uint8  // how many of the newest may be judged and learned: a gap or a surge makes the older ones void
 	zeros    uint32 // how many of the newest were empty
-	previous [scales]uint32
 	ticks    uint32 // cells since the last gap
+	ring     [ringCells]uint16
 }
 
 // back is the cell that is n older than the newest, n below ringCells.

@@ -15,7 +15,7 @@ type moments struct{ squares, events float32 } // of (a-b)^2, of a+b
 //
 // What is being judged must not yet excuse itself, so differences count only once they are 6.4 to 12.8 s old.
 type dispersion struct {
-	known, held, fresh [scales]moments
+	fresh, held, known [scales]moments
 	phi                [scales]float32 // at least 1 and at least that of the next finer scale
 }
 

@@ -19,24 +19,24 @@ type Flow struct {
 	last       int64     // the last step
 	partial    int64     // arrivals since end
 	turn       int64     // when the calendar is looked at again
-	state      State
-	excursion  excursion
 	window     time.Duration
+	state      State
+	relearned  bool    // something was, since the last surge
+	needed     float32 // the score that makes a surge now
+	stale      float64 // seconds in which nothing was learned and the level may have risen as a tide does
+	level      level
+	bounds     [scales]uint32 // below these counts there is no evidence worth weighing
+	hour       hour
+	excursion  excursion
+	cells      cells
+	score      float64
+	dispersion dispersion    // up to here is what each step needs, in as few lines of memory as it fits; see Fetch
 	rise       time.Duration // that the growth of a tide is reckoned for
 	growth     growth
-	bounds     [scales]uint32 // below these counts there is no evidence worth weighing
-	stale      float64        // seconds in which nothing was learned and the level may have risen as a tide does
-	level      level
-	cells      cells
-	dispersion dispersion
 	expected   float64
-	score      float64
 	peak       float64
 	began, hot int64 // a surge's begin; when it last showed
 	lately     level // of a surge, while it lasts: what is the new normal if it lasts for Learn
-	relearned  bool  // something was, since the last surge
-	hour       hour
-	needed     float32 // the score that makes a surge now
 	shape      *Shape
 	season     Season
 }

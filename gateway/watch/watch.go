@@ -113,7 +113,7 @@ const (
 	atOnce = 128
 	// fetchedAtOnce is how many flows are fetched from memory together: a step waits for it longer than it computes, and
 	// so it waits once for all of them.
-	fetchedAtOnce = 4
+	fetchedAtOnce = 16
 )
 
 // Come takes in a flow whose Count has said so. Safe for concurrent use.
