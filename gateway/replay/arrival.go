@@ -24,20 +24,32 @@ type originKey struct {
 // others is the caller as whom those are counted for whom there is no room.
 const others = "others"
 
+// mostKinds is how many types and routes of one caller are told apart: a caller who invents them shall not use up the room
+// of others. More than any config has.
+const mostKinds = 1000
+
 // origins gives out origins, up to a bound.
 type origins struct {
-	most int
-	of   map[originKey]*Origin
+	most  int
+	of    map[originKey]*Origin
+	kinds map[string]int // by caller
 }
 
 func newOrigins(most int) *origins {
-	return &origins{most: max(most, 1), of: make(map[originKey]*Origin)}
+	return &origins{most: max(most, 1), of: make(map[originKey]*Origin), kinds: make(map[string]int)}
 }
 
-// origin finds the origin or makes it. Past the bound, new callers are one; past twice the bound, so are their types.
+// origin finds the origin or makes it. Past mostKinds of a caller, his new ones are one. Past the bound, new callers are
+// one; past twice the bound, so are their types.
 func (s *origins) origin(k originKey) *Origin {
 	if o := s.of[k]; o != nil {
 		return o
+	}
+	if s.kinds[k.Caller] >= mostKinds && k.Caller != others {
+		k.Type, k.Route = "", ""
+		if o := s.of[k]; o != nil {
+			return o
+		}
 	}
 	if len(s.of) >= s.most {
 		k.Caller = others
@@ -50,5 +62,6 @@ func (s *origins) origin(k originKey) *Origin {
 	}
 	o := &Origin{Number: len(s.of), originKey: k}
 	s.of[k] = o
+	s.kinds[k.Caller]++
 	return o
 }

@@ -3,6 +3,7 @@ package replay
 import (
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -103,5 +104,21 @@ func TestOriginsAreBounded(t *testing.T) {
 	}
 	if o := s.origin(originKey{Caller: "a", Type: "A"}); o.Caller != "a" || o.Number != 0 {
 		t.Errorf("the first is %+v now", o)
+	}
+}
+
+func TestACallerWhoInventsTypesLeavesRoomForOthers(t *testing.T) {
+	s := newOrigins(5000)
+	for i := range 20_000 {
+		s.origin(originKey{Caller: "inventor", Type: strconv.Itoa(i)})
+	}
+	if n := len(s.of); n != mostKinds+1 {
+		t.Errorf("%d types of his are told apart, want %d and the rest", n, mostKinds)
+	}
+	if o := s.origin(originKey{Caller: "inventor", Type: "new"}); o.Caller != "inventor" || o.Type != "" {
+		t.Errorf("another one is %+v", o.originKey)
+	}
+	if o := s.origin(originKey{Caller: "honest", Type: "chat"}); o.Caller != "honest" || o.Type != "chat" {
+		t.Errorf("who comes later is %+v", o.originKey)
 	}
 }
