@@ -23,7 +23,7 @@ var rooms = map[string][]string{
 	"":                      {"gateway", "gateway/config", "gateway/policy", "gateway/record", "gateway/replay"},
 	"gateway":               {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "gateway/watch", "scheduler", "detector", "pools"},
 	"gateway/replay":        {"gateway/config", "gateway/policy", "gateway/record", "gateway/watch", "scheduler", "detector", "pools"},
-	"gateway/replay/trials": {"gateway/config", "gateway/record", "gateway/watch", "detector"},
+	"gateway/replay/trials": {"gateway/config", "gateway/record", "gateway/watch", "detector", "loadtest/sheet"}, // draws as calibrate does
 	"gateway/watch":         {"gateway/config", "detector"},
 	"gateway/console":       {"gateway/config", "dashboards"},
 	"gateway/policy":        {"gateway/config", "scheduler", "pools"},

@@ -136,7 +136,7 @@ func TestHabitsAreKeptWithTheSeason(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 4))
 	m := newSim(t)
 	m.run(8*3600, clockwork(r, 600, 2400, func(int) bool { return true }))
-	kept, err := m.f.Season().MarshalBinary()
+	kept, err := m.f.Season().AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
 	}

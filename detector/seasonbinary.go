@@ -51,11 +51,6 @@ func (s *Season) AppendBinary(b []byte) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, crc32.ChecksumIEEE(b[begin:])), nil
 }
 
-// MarshalBinary is AppendBinary to nothing.
-func (s *Season) MarshalBinary() ([]byte, error) {
-	return s.AppendBinary(make([]byte, 0, seasonHead+3*slots+crc32.Size))
-}
-
 // UnmarshalBinary takes what AppendBinary gave. What is damaged or of another version is refused, and s is as it was.
 func (s *Season) UnmarshalBinary(b []byte) error {
 	if len(b) < seasonHead+crc32.Size || len(b) > seasonMost {

@@ -13,7 +13,7 @@ func TestASeasonIsKeptAsItIs(t *testing.T) {
 		w := newYear(uint64(weeks), office)
 		w.weeks(weeks)
 		w.hours(40)
-		kept, err := w.s.MarshalBinary()
+		kept, err := w.s.AppendBinary(nil)
 		if err != nil || len(kept) > 680 {
 			t.Fatalf("%d bytes, %v", len(kept), err)
 		}
@@ -25,7 +25,7 @@ func TestASeasonIsKeptAsItIs(t *testing.T) {
 }
 
 func TestADamagedSeasonIsRefused(t *testing.T) {
-	good, err := learned(1, 4, office).MarshalBinary()
+	good, err := learned(1, 4, office).AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestADamagedSeasonIsRefused(t *testing.T) {
 }
 
 func FuzzSeason(f *testing.F) {
-	good, err := learned(1, 4, office).MarshalBinary()
+	good, err := learned(1, 4, office).AppendBinary(nil)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func FuzzSeason(f *testing.F) {
 func TestALevelThatNoFlowCanHaveIsRefused(t *testing.T) {
 	for rate, ok := range map[float32]bool{0: true, 655_350: true, 655_351: false, 3e38: false} {
 		s := Season{last: last{short: rate, long: rate, seconds: 100}}
-		kept, err := s.MarshalBinary()
+		kept, err := s.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestALevelThatNoFlowCanHaveIsRefused(t *testing.T) {
 	for range 3000 {
 		f.Step(config(), t0.Add(time.Duration(f.last)+cell), mostArrivals)
 	}
-	kept, err := f.Season().MarshalBinary()
+	kept, err := f.Season().AppendBinary(nil)
 	if read := (Season{}); err != nil || read.UnmarshalBinary(kept) != nil {
 		t.Error("what the fullest flow keeps is refused")
 	}

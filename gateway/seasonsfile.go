@@ -125,14 +125,7 @@ func (s *seasons) open(dir string, now time.Time, log *logs) {
 }
 
 func (s *seasons) read(path string, now time.Time) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fmt.Errorf("cannot read the seasons: %w", err)
-	}
-	if !info.Mode().IsRegular() { // a pipe would be waited for without end
-		return errors.New("cannot read the seasons: it is no regular file")
-	}
-	file, err := os.Open(path)
+	file, err := openKept(path)
 	if err != nil {
 		return fmt.Errorf("cannot read the seasons: %w", err)
 	}

@@ -168,7 +168,7 @@ func (w *windows) restore(g *Gateway, now time.Time) {
 	if w.path == "" {
 		return
 	}
-	file, err := openWindows(w.path)
+	file, err := openKept(w.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		w.empty = true
 		return
@@ -205,18 +205,6 @@ func (w *windows) restore(g *Gateway, now time.Time) {
 	if len(flows)+len(callers) > 0 {
 		g.logs.Info("windows", zap.Int("flows", len(flows)), zap.Int("callers", len(callers)), zap.Time("saved", saved))
 	}
-}
-
-// openWindows opens a regular file and nothing else: a pipe would be waited for without end.
-func openWindows(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("cannot read the windows: it is no regular file")
-	}
-	return os.Open(path)
 }
 
 // readWindows reads a file of windows, line by line.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 
@@ -14,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"tidegate/loadtest/knee"
+	"tidegate/loadtest/sheet"
 )
 
 // The colours are told apart by those who see red and green alike, and in print.
@@ -47,29 +47,8 @@ func drawCurve(r *calibration, file string) error {
 	if err != nil {
 		return fmt.Errorf("cannot draw the curve: %w", err)
 	}
-	canvas, err := draw.NewFormattedCanvas(pictureWidth, pictureHeight, pictureKind(file))
-	if err != nil {
-		return fmt.Errorf("cannot draw the curve: %w", err)
-	}
-	tiles := draw.Tiles{Rows: 2, Cols: 1, PadTop: vg.Points(8), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(16), PadY: vg.Points(14)}
-	paper := draw.New(canvas)
-	paper.SetColor(color.White) // the plots fill their tiles only, and a page around the picture may be dark
-	paper.Fill(paper.Rectangle.Path())
-	for i, row := range plot.Align([][]*plot.Plot{{top}, {bottom}}, tiles, paper) {
-		[]*plot.Plot{top, bottom}[i].Draw(row[0])
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return fmt.Errorf("cannot write the picture: %w", err)
-	}
-	_, err = canvas.WriteTo(f)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write the picture to %s: %w", file, err)
-	}
-	return nil
+	tiles := draw.Tiles{PadTop: vg.Points(8), PadBottom: vg.Points(6), PadLeft: vg.Points(6), PadRight: vg.Points(16), PadY: vg.Points(14)}
+	return sheet.Write(file, pictureWidth, pictureHeight, tiles, [][]*plot.Plot{{top}, {bottom}})
 }
 
 func throughputPlot(r *calibration, steps []stepFigure) (*plot.Plot, error) {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"image/color"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -13,6 +11,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"tidegate/loadtest/sheet"
 )
 
 // What the picture shows of the axes: what is below has nothing to say to anybody.
@@ -64,32 +64,8 @@ func drawPanels(panels []panel, file string) error {
 			grid[r] = append(grid[r], p)
 		}
 	}
-	kind := strings.TrimPrefix(filepath.Ext(file), ".")
-	canvas, err := draw.NewFormattedCanvas(vg.Length(len(panels))*5.2*vg.Inch, 8.4*vg.Inch, kind)
-	if err != nil {
-		return fmt.Errorf("cannot draw the curves into %s: %w", file, err)
-	}
-	tiles := draw.Tiles{Rows: len(rows), Cols: len(panels), PadTop: 8, PadBottom: 6, PadLeft: 6, PadRight: 12, PadX: 16, PadY: 14}
-	paper := draw.New(canvas)
-	paper.SetColor(color.White) // the plots fill their tiles only, and a page around the picture may be dark
-	paper.Fill(paper.Rectangle.Path())
-	for r, row := range plot.Align(grid, tiles, paper) {
-		for i := range row {
-			grid[r][i].Draw(row[i])
-		}
-	}
-	f, err := os.Create(file)
-	if err != nil {
-		return fmt.Errorf("cannot write the picture: %w", err)
-	}
-	_, err = canvas.WriteTo(f)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write the picture to %s: %w", file, err)
-	}
-	return nil
+	tiles := draw.Tiles{PadTop: 8, PadBottom: 6, PadLeft: 6, PadRight: 12, PadX: 16, PadY: 14}
+	return sheet.Write(file, vg.Length(len(panels))*5.2*vg.Inch, 8.4*vg.Inch, tiles, grid)
 }
 
 func drawPanel(of *panel, row int, first, last bool) (*plot.Plot, error) {
