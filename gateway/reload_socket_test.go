@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -60,24 +61,27 @@ func TestReloadsUnderLoadOverSocketsLoseNobodyAndLeaveNothing(t *testing.T) {
 		})
 	}
 	goroutines := func() int64 { return int64(runtime.NumGoroutine()) }
-	reload := func(times int) (most int64) {
-		top := highest(goroutines)
+	// The fewest there ever were: the peaks depend on the machine, and what a reload leaves behind is always there.
+	reload := func(times int) (fewest int64) {
+		fewest = math.MaxInt64
 		for i := range times {
 			w.g.take([][]byte{odd, even}[i%2], nil)
 			// The load is to have met each of them.
 			for now := served.Load(); served.Load() < now+clients && !t.Failed(); {
+				fewest = min(fewest, goroutines())
 				time.Sleep(time.Millisecond)
 			}
 		}
-		return top()
+		return fewest
 	}
 	before := reload(20)
-	after := reload(60)
+	reload(40)
+	after := reload(20)
 	close(stop)
 	load.Wait()
-	t.Logf("%d served, %d goroutines at most, then %d", served.Load(), before, after)
+	t.Logf("%d served, at least %d goroutines, then %d", served.Load(), before, after)
 	if after > before+10 {
-		t.Errorf("at most %d goroutines, and %d after sixty reloads more", before, after)
+		t.Errorf("at least %d goroutines, and %d after forty reloads more", before, after)
 	}
 	if v := w.g.live.Load().version; v != 81 {
 		t.Errorf("version %d, want 81: %v", v, w.g.loadError.Load())
