@@ -50,6 +50,33 @@ type Options struct {
 	Refusals func(RefusalsQuery) []RefusalView
 	// Queue is who waits, at most limit of them one by one. A nil answer means that there is no queue yet.
 	Queue func(limit int) *QueueView
+	// Callers are a page of callers.
+	Callers func(CallersQuery) CallersPage
+	// Caller is all that is known of one; not ok: the configuration has none of that id.
+	Caller func(id string) (d CallerDetail, ok bool)
+	// History is how something was; its error says what is wrong with the name.
+	History func(HistoryQuery) (HistoryView, error)
+	// Registrations are all that callers have made, those that wait first.
+	Registrations func() []RegistrationView
+	// Audit are entries of the trail, newest first.
+	Audit func(AuditQuery) []AuditEntry
+	// Audited takes in what the console itself has to say: who logged in or out, and who was refused. It
+	// sets ID and Time. It never blocks on a disk.
+	Audited func(AuditEntry)
+	// Alerts are those of late.
+	Alerts func() AlertsView
+	// Check says what a text would be as the config file. It changes nothing.
+	Check func(text []byte) CheckView
+	// Preview plays the traffic of the last minutes under the configuration in force and under the text. It
+	// changes nothing; one at a time is played. A *Failure with CodePreviewBusy, CodeNothingToPlay or CodeConfigInvalid.
+	Preview func(text []byte) (*PreviewView, error)
+	// DecideRegistration lets a caller's registration be active, or refuses it, or with approve nil forgets it.
+	// A *Failure with CodeRegistrationUnknown, or CodeSemanticUnknown where the configuration has no such semantic.
+	DecideRegistration func(c Change, caller, semantic string, approve *bool) (RegistrationView, error)
+	// TestAlert sends a test to the webhook. A *Failure with CodeNoWebhook, or CodeAlertBusy.
+	TestAlert func(c Change) (AlertView, error)
+	// StateDir is where the key of sessions is kept; "": it is another one after each start.
+	StateDir string
 	// Control makes the changes that operators ask for.
 	Control Control
 	// Redact cuts the hashes of keys and tokens short in a config file's text, or out of a diff of one. It

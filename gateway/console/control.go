@@ -37,6 +37,7 @@ type Control interface {
 // Change is who wants a change, from where and why.
 type Change struct {
 	Actor  string // the token's name; "loopback" where none is needed
+	Role   string // viewer | operator | owner
 	From   string // address
 	Reason string // may be empty
 }
@@ -60,6 +61,14 @@ const (
 	CodeOverrideUnknown = "override_unknown"    // 404
 	CodeOverrideInvalid = "override_invalid"    // 422
 	CodeStateNotWritten = "state_not_written"   // 507: state.dir could not be written; nothing has changed
+
+	CodePreviewBusy         = "preview_busy"         // 429: another one is being played
+	CodeNothingToPlay       = "nothing_to_play"      // 422: no traffic is known yet
+	CodeRegistrationUnknown = "registration_unknown" // 404
+	CodeSemanticUnknown     = "semantic_unknown"     // 422: the configuration has no such semantic
+	CodeNoWebhook           = "no_webhook"           // 422: none is configured
+	CodeAlertBusy           = "alert_busy"           // 429: a test was sent a moment ago
+	CodeRateBound           = "rate_above_max"       // 403: an operator may not raise a rate so far
 )
 
 // Failure is a change that was not made. Nothing has changed then.

@@ -27,6 +27,11 @@ type Snapshot struct {
 	Promise    PromiseView   `json:"promise"`
 	Observed   *ObservedView `json:"observed"` // null while every rule is enforced
 	Config     ConfigView    `json:"config"`
+
+	Totals               TotalsView    `json:"totals"`
+	Targets              []TargetView  `json:"targets"`
+	Troubles             []TroubleView `json:"troubles"`              // what does not work, and is done without
+	RegistrationsWaiting int           `json:"registrations_waiting"` // for an owner
 }
 
 // ObservedView is what would have happened to the requests of rules that are observed, had they been
@@ -98,6 +103,11 @@ type FlowView struct {
 	Admitted   uint64     `json:"admitted"`    // requests, since the flow was made
 	Refused    uint64     `json:"refused"`     // requests, since the flow was made
 	SurgeSince *time.Time `json:"surge_since"` // null while calm
+
+	Standing     string  `json:"standing"` // one of Standings
+	Rule         string  `json:"rule"`     // the id
+	AdmittedPerS float64 `json:"admitted_per_s"`
+	RefusedPerS  float64 `json:"refused_per_s"`
 
 	Observed    bool   `json:"observed"`     // its rule is observed: nothing of it is held back
 	WouldWait   uint64 `json:"would_wait"`   // requests that would have waited, since the flow was made
@@ -190,6 +200,8 @@ func (s Snapshot) complete() *Snapshot {
 	s.Flows = head(s.Flows, MaxFlows)
 	s.Surges = head(s.Surges, MaxSurges)
 	s.Refusals = head(s.Refusals, MaxRefusals)
+	s.Targets = head(s.Targets, len(s.Targets))
+	s.Troubles = head(s.Troubles, len(s.Troubles))
 	if s.Observed != nil {
 		o := *s.Observed
 		o.Rules = head(o.Rules, len(o.Rules))
