@@ -139,7 +139,7 @@ func explain(args []string, out io.Writer) error {
 	if err != nil {
 		return sayProblems(os.Stderr, err)
 	}
-	e, err := p.Explain(q)
+	e, err := p.Explain(q, nil)
 	if err != nil {
 		return err
 	}

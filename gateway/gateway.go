@@ -142,7 +142,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.console = console.New(console.Options{
 		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
 		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,
-		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: control{g}, Redact: config.RedactHashes,
+		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: control{g}, Redact: config.RedactSecrets,
 	})
 	return g, nil
 }

@@ -11,7 +11,7 @@ import (
 func (g *Gateway) explain(q console.ExplainQuery) (any, error) {
 	return g.live.Load().policy.Explain(policy.Query{
 		Caller: q.Caller, Route: q.Route, Method: q.Method, Host: q.Host, Path: q.Path, Semantic: q.Semantic, Tenant: q.Tenant,
-	})
+	}, nil)
 }
 
 // lookUpRefusals finds refusals that are kept, newest first.

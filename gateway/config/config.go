@@ -18,6 +18,7 @@ type Config struct {
 	Limits    Limits     `toml:"limits"`
 	Queue     Queue      `toml:"queue"`
 	Detector  Detector   `toml:"detector"`
+	Alerts    Alerts     `toml:"alerts"`
 	Levels    []Level    `toml:"levels"`    // first is highest
 	Pools     []Pool     `toml:"pools"`     // first is the pool of callers that name none
 	Semantics []Semantic `toml:"semantics"` // one of them is "default"
@@ -54,6 +55,7 @@ type Server struct {
 	TrustedProxies    []string `toml:"trusted_proxies"` // CIDRs or single addresses
 	DrainDelay        Duration `toml:"drain_delay"`
 	DrainTimeout      Duration `toml:"drain_timeout"`
+	CallersPage       bool     `toml:"callers_page"` // the page for callers, at /.tidegate/
 }
 
 // Admin is the operators' listener.
@@ -111,9 +113,10 @@ type Identify struct {
 
 // Limits bounds what the gateway remembers.
 type Limits struct {
-	MaxFlows     int `toml:"max_flows"`
-	MaxTenants   int `toml:"max_tenants"` // for one caller
-	RefusalsKept int `toml:"refusals_kept"`
+	MaxFlows      int `toml:"max_flows"`
+	MaxTenants    int `toml:"max_tenants"` // for one caller
+	RefusalsKept  int `toml:"refusals_kept"`
+	HistorySeries int `toml:"history_series"` // pairs of caller and semantic whose past is kept
 }
 
 // Queue holds what is said to those who wait or are refused.
@@ -133,6 +136,20 @@ type Detector struct {
 	Season  string   `toml:"season"` // hour-of-week | off
 	Hold    Duration `toml:"hold"`   // calm for this long ends a surge
 }
+
+// Alerts says what is told to whom when something needs a person.
+type Alerts struct {
+	Webhook        string   `toml:"webhook"`         // http or https; "": off
+	SecretFile     string   `toml:"secret_file"`     // relative: beside the config file; "": not signed
+	Events         []string `toml:"events"`          // of AlertKinds; empty: all
+	Repeat         Duration `toml:"repeat"`          // the same kind and subject is not told again within it
+	WaitShare      float64  `toml:"wait_share"`      // of max_wait, above 0 up to 1
+	Timeout        Duration `toml:"timeout"`         // of one attempt
+	ImportantPools []string `toml:"important_pools"` // empty: all but the first
+}
+
+// AlertKinds are the events that alerts can be about.
+var AlertKinds = []string{"surge", "starvation", "vip_refused", "reload_failed", "upstream_down", "state_failed"}
 
 // Level is one business priority.
 type Level struct {
@@ -161,7 +178,8 @@ type Semantic struct {
 	Name         string   `toml:"name"`
 	Level        string   `toml:"level"`
 	Rate         Rate     `toml:"rate"`
-	Burst        int64    `toml:"burst"` // 0: a sliding window
+	MaxRate      Rate     `toml:"max_rate"` // as far as an operator may raise Rate; zero: no further than it is
+	Burst        int64    `toml:"burst"`    // 0: a sliding window
 	Cost         int64    `toml:"cost"`
 	MaxWait      Duration `toml:"max_wait"`
 	MaxInFlight  int      `toml:"max_in_flight"`  // 0: no limit of its own
@@ -177,15 +195,19 @@ type Plan struct {
 	CountBy    string  `toml:"count_by"`    // caller | tenant
 	CallerRate Rate    `toml:"caller_rate"` // zero: no bound
 	Weight     float64 `toml:"weight"`
-	Rules      []Rule  `toml:"rules"`
+	// Registration says whether callers may register semantics with their own key: auto | approve | off.
+	Registration string `toml:"registration"`
+	Rules        []Rule `toml:"rules"`
 }
 
 // Rule overrides a semantic's own limits for one plan, by route and semantic. A nil field comes from
-// the semantic; rate and burst are one field, so a rule that gives a rate without a burst is a window.
+// the semantic; rate, max_rate and burst are one field, so a rule that gives a rate without a burst is a window,
+// and one that gives a rate without a max_rate may not be raised by operators.
 type Rule struct {
 	Route        string    `toml:"route"`    // "": any
 	Semantic     string    `toml:"semantic"` // "": any but default
 	Rate         *Rate     `toml:"rate"`
+	MaxRate      *Rate     `toml:"max_rate"`
 	Burst        *int64    `toml:"burst"`
 	Cost         *int64    `toml:"cost"`
 	MaxWait      *Duration `toml:"max_wait"`

@@ -31,6 +31,7 @@ func Default() *Config {
 			IdleTimeout:       Duration{75 * time.Second},
 			TrustedProxies:    []string{},
 			DrainTimeout:      Duration{30 * time.Second},
+			CallersPage:       true,
 		},
 		Admin:   Admin{Listen: "127.0.0.1:8081", Tokens: []Token{}},
 		State:   State{Dir: "data"},
@@ -43,7 +44,7 @@ func Default() *Config {
 			Semantic: []string{"header:X-Semantic"},
 			Tenant:   []string{"header:X-Tenant-Id"},
 		},
-		Limits: Limits{MaxFlows: 200_000, MaxTenants: 1000, RefusalsKept: 10_000},
+		Limits: Limits{MaxFlows: 200_000, MaxTenants: 1000, RefusalsKept: 10_000, HistorySeries: 10_000},
 		Queue:  Queue{TicketTTL: Duration{10 * time.Minute}, OffPeak: []OffPeak{}},
 		Detector: Detector{
 			Enabled: true,
@@ -54,6 +55,13 @@ func Default() *Config {
 			Learn:   Duration{30 * time.Minute},
 			Season:  "hour-of-week",
 			Hold:    Duration{10 * time.Second},
+		},
+		Alerts: Alerts{
+			Events:         []string{},
+			Repeat:         Duration{10 * time.Minute},
+			WaitShare:      0.8,
+			Timeout:        Duration{5 * time.Second},
+			ImportantPools: []string{},
 		},
 	}
 }
@@ -96,7 +104,7 @@ var elementDefaults = map[reflect.Type]map[string]any{
 		OverInFlight: "queue",
 		OverRate:     "queue",
 	}), "name", "level", "rate"),
-	reflect.TypeFor[Plan]():     without(tableOf(Plan{CountBy: "caller", Weight: 1, Rules: []Rule{}}), "name"),
+	reflect.TypeFor[Plan]():     without(tableOf(Plan{CountBy: "caller", Weight: 1, Registration: "off", Rules: []Rule{}}), "name"),
 	reflect.TypeFor[Upstream](): without(tableOf(defaultUpstream), "name"),
 	reflect.TypeFor[Target]():   without(tableOf(Target{Weight: 1}), "url"),
 	reflect.TypeFor[Route](): without(tableOf(Route{

@@ -14,6 +14,14 @@ type layer struct {
 	v     *validator // of c
 }
 
+// Below is the configuration without overrides: what file and environment say. Its lists are as long as those of c.
+func (c *Config) Below() *Config {
+	if c.below == nil {
+		return c
+	}
+	return c.below
+}
+
 // newLayer is a layer without overrides.
 func newLayer(below *Config, f *finder) *layer {
 	c := *below
@@ -24,7 +32,9 @@ func newLayer(below *Config, f *finder) *layer {
 	}
 	c.Overrides, c.below, c.finder = nil, below, f
 	c.origin.over = map[string]string{}
-	return &layer{below: below, c: &c, v: newValidator(&c, nil)}
+	l := &layer{below: below, c: &c, v: newValidator(&c, nil)}
+	l.v.layered = true
+	return l
 }
 
 // put sets an override's value, whether or not it goes with the others.

@@ -47,6 +47,15 @@ func checkPath(s string) error {
 	return nil
 }
 
+// reservedPath is where the gateway answers callers itself: what they register, what they have, and the page for them.
+const reservedPath = "/.tidegate/"
+
+// isReserved says that a path pattern is for what the gateway answers itself. One that holds more, like "/*", is
+// not: the gateway's own go first.
+func isReserved(pattern string) bool {
+	return pattern+"/" == reservedPath || strings.HasPrefix(pattern, reservedPath)
+}
+
 // overlong says that s holds a UTF-8 sequence longer than its character needs. Bytes that are no UTF-8 at
 // all may be an older encoding.
 func overlong(s string) bool {

@@ -83,9 +83,12 @@ func (r *report) problems() Problems {
 
 // shown is a value as a problem may show it. Where the hash of a key belongs, somebody may have put the
 // key itself, and problems go to logs and pages: of a hash the first 8 digits are shown, of anything else
-// nothing.
+// nothing. A webhook's address is a secret but for its host.
 func shown(key string, value any) string {
 	field := key[strings.LastIndex(key, ".")+1:]
+	if text, ok := value.(string); ok && field == "webhook" {
+		return show(string(RedactURLs([]byte(text))))
+	}
 	if field != "sha256" && !strings.HasPrefix(field, "keys[") {
 		return show(value)
 	}

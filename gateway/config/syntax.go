@@ -141,6 +141,15 @@ func (t Time) Location() (*time.Location, error) { return time.LoadLocation(t.Zo
 // StateDir is state.dir, relative ones taken from the place of the configuration file.
 func (c *Config) StateDir() string { return c.beside(c.State.Dir) }
 
+// AlertSecretFile is alerts.secret_file, a relative one taken from the place of the configuration file; "" where
+// payloads are not signed.
+func (c *Config) AlertSecretFile() string {
+	if c.Alerts.SecretFile == "" {
+		return ""
+	}
+	return c.beside(c.Alerts.SecretFile)
+}
+
 // RecordDir is record.dir, relative ones taken from the place of the configuration file; "" is off.
 func (c *Config) RecordDir() string {
 	if c.Record.Dir == "" {

@@ -12,7 +12,8 @@ import (
 // validator holds a decoded configuration against what its parts may be and how they must fit together.
 type validator struct {
 	*report
-	c *Config
+	c       *Config
+	layered bool // operators' overrides are in it: rates may stand above what operators may raise them to
 
 	levelNames, poolNames, semanticNames, planNames, upstreamNames, routeNames, callerIDs nameSet
 }
@@ -48,6 +49,7 @@ func (v *validator) all() {
 	v.upstreams()
 	v.routes()
 	v.callers()
+	v.alerts()
 	v.notBuilt()
 }
 

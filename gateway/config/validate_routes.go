@@ -60,6 +60,9 @@ func (v *validator) routes() {
 		if v.required(key+".path", r.Path, `an exact path, or a prefix ending in /*: "/v1/chat/*"`) {
 			if err := checkPath(r.Path); err != nil {
 				v.add(key+".path", r.Path, "", "%v", err)
+			} else if isReserved(r.Path) {
+				v.add(key+".path", r.Path, "choose another path",
+					"%s is where the gateway itself answers its callers; no route leads there", reservedPath)
 			}
 		}
 		if v.required(key+".upstream", r.Upstream, oneOf(v.upstreamNames.list)) {

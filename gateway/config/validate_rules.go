@@ -78,6 +78,9 @@ func (v *validator) semantic(key string, s Semantic) {
 	if limit, ok := payable(s.Rate, s.Burst); ok && s.Cost > limit {
 		v.add(key+".cost", s.Cost, "", "%s", neverPaid(s.Rate, s.Burst))
 	}
+	if !v.layered && !s.MaxRate.IsZero() && !s.Rate.IsZero() {
+		v.maxRate(key+".max_rate", s.MaxRate, s.Rate, s.Burst, s.Cost, "")
+	}
 }
 
 // ruleFields checks the fields that semantics and rules share.
@@ -122,6 +125,7 @@ func (v *validator) plans() {
 		if p.CountBy == "tenant" && len(v.c.Identify.Tenant) == 0 {
 			v.add(key+".count_by", p.CountBy, `set identify.tenant, e.g. ["header:X-Tenant-Id"]`, "no place is given where requests carry their tenant")
 		}
+		v.oneOf(key+".registration", p.Registration, "auto", "approve", "off")
 		within(v, key+".weight", p.Weight, 0.001, 100_000)
 		v.ruleTable(key, p)
 	}
@@ -164,6 +168,9 @@ func (v *validator) rule(key string, r Rule, p Plan, ids map[string]string) {
 			v.add(key+".burst", burst, "", "too large for the span of %s (%s): burst x span may be at most 4e9 seconds", rate, s.Name)
 		}
 		limit, ok := payable(rate, burst)
+		if !v.layered && ok && r.MaxRate != nil && !r.MaxRate.IsZero() {
+			v.maxRate(key+".max_rate", *r.MaxRate, rate, burst, cost, s.Name)
+		}
 		if !ok || cost <= limit {
 			continue
 		}

@@ -106,6 +106,7 @@ func (k *compiler) semantics() {
 		}
 		k.checkWords(at, &s.OverRate, &s.OverInFlight)
 		sem := &Semantic{Name: s.Name, Rule: k.ownRule(s, at), position: i}
+		sem.Rule.FileRateText = rateText(k.c.Below().Semantics[i].Rate)
 		if err := sem.Rule.check(); err != nil {
 			k.problem(at, "semantic %q: %w", s.Name, err)
 		}
@@ -181,7 +182,7 @@ func (k *compiler) callers() {
 		at := k.at("callers[%d]", i)
 		caller := &Caller{
 			ID: c.ID, Name: c.Name, Enabled: c.Enabled, Anonymous: c.ID != "" && c.ID == k.c.Identify.Anonymous, At: at,
-			registered: makeSemanticSet(len(k.c.Semantics)),
+			registers: makeSemanticSet(len(k.c.Semantics)),
 		}
 		if c.ID == "" || k.p.callers[c.ID] != nil {
 			k.problem(at, "id = %q: every caller needs an id of its own", c.ID)
@@ -190,7 +191,7 @@ func (k *compiler) callers() {
 		k.p.callerList = append(k.p.callerList, caller)
 		k.planAndPool(at, c, caller)
 		for _, s := range k.named(at, c.Semantics) {
-			caller.registered.add(s.position)
+			caller.registers.add(s.position)
 		}
 		for _, text := range c.Keys {
 			hash, err := config.ParseHash(text)

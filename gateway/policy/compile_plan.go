@@ -14,7 +14,7 @@ func (k *compiler) planList() {
 		if !(plan.Weight > 0) { // also NaN
 			k.problem(at, "weight = %v: must be above 0", plan.Weight)
 		}
-		p := &Plan{Name: plan.Name, ByTenant: plan.CountBy == "tenant", Weight: plan.Weight}
+		p := &Plan{Name: plan.Name, ByTenant: plan.CountBy == "tenant", Weight: plan.Weight, Registration: plan.Registration}
 		if plan.CallerRate.N > 0 {
 			limit := limitOf(plan.CallerRate, 0)
 			if err := limit.Valid(); err != nil {
@@ -54,7 +54,7 @@ func (k *compiler) ruleTable(i int, plan config.Plan) *ruleTable {
 			k.problem(at, "rule %s: burst = %d without a rate: the two are one field; give the rate too", id, *rule.Burst)
 		}
 		k.checkWords(at, rule.OverRate, rule.OverInFlight)
-		t.rules[name] = ruleEntry{Rule: rule, at: at}
+		t.rules[name] = ruleEntry{Rule: rule, at: at, file: k.c.Below().Plans[i].Rules[j]}
 	}
 	return t
 }

@@ -239,11 +239,11 @@ func TestPoliciesAreReadWhileOthersAreCompiled(t *testing.T) {
 				for _, p := range []*Policy{old, current.Load()} {
 					c := p.CallerByKey([]byte("acme-key"))
 					r := p.Match([]byte("h"), []byte("GET"), []byte("/v1/reports/1"))
-					s := p.SemanticFor(r, c, nil)
+					s := p.SemanticFor(r, c, nil, nil)
 					if rule := p.Choose(c, r, s); rule.Version != p.Version() || s.Name != "export" {
 						t.Errorf("version %d: %s, %+v", p.Version(), s.Name, rule)
 					}
-					if _, err := p.Explain(Query{Caller: "acme", Route: "reports"}); err != nil {
+					if _, err := p.Explain(Query{Caller: "acme", Route: "reports"}, nil); err != nil {
 						t.Error(err)
 					}
 					names.Callers.Name(c.Index)

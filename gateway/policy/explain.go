@@ -61,8 +61,8 @@ type RuleRef struct {
 }
 
 // Explain takes the same decisions as a request would meet, and says why. It fails where the request would
-// be refused as unknown or malformed, with what would help.
-func (p *Policy) Explain(q Query) (*Explanation, error) {
+// be refused as unknown or malformed, with what would help. more may be nil.
+func (p *Policy) Explain(q Query, more Registrations) (*Explanation, error) {
 	c, err := p.queriedCaller(q.Caller)
 	if err != nil {
 		return nil, fmt.Errorf("cannot explain: %w", err)
@@ -74,7 +74,7 @@ func (p *Policy) Explain(q Query) (*Explanation, error) {
 	if q.Tenant != "" && !ValidTenant([]byte(q.Tenant)) {
 		return nil, fmt.Errorf("cannot explain: tenant %.40q is not valid: 1 to %d of A-Z, a-z, 0-9 and ._:-", q.Tenant, MaxTenant)
 	}
-	s, reason := p.semanticFor(r, c, []byte(q.Semantic))
+	s, reason := p.semanticFor(r, c, []byte(q.Semantic), more)
 	rule := p.Choose(c, r, s)
 	e := &Explanation{
 		Caller: c.ID, Route: r.Name, Semantic: s.Name, Tenant: q.Tenant,
@@ -165,6 +165,8 @@ func whySemantic(reason semanticReason, r *Route, c *Caller, tag string) string 
 	switch reason {
 	case tagHolds:
 		return fmt.Sprintf("the tag holds: route %s accepts %s and %s has registered it", r.Name, tag, c.ID)
+	case tagRegisteredByCaller:
+		return fmt.Sprintf("the tag holds: route %s accepts %s, registered by the caller itself", r.Name, tag)
 	case tagIsDefault:
 		return "the tag asks for default, which everybody may have"
 	case tagUnknown:
@@ -177,6 +179,9 @@ func whySemantic(reason semanticReason, r *Route, c *Caller, tag string) string 
 			c.ID, tag, c.At)
 	case impliedByRoute:
 		return fmt.Sprintf("without a tag, route %s implies %s, the one semantic that it accepts", r.Name, r.implied.Name)
+	case impliedRegisteredByCaller:
+		return fmt.Sprintf("without a tag, route %s implies %s, the one semantic that it accepts, registered by the caller itself",
+			r.Name, r.implied.Name)
 	case impliedNotRegistered:
 		return fmt.Sprintf("without a tag, route %s implies %s, but %s has not registered it; add it to the caller's semantics (%s) to allow it",
 			r.Name, r.implied.Name, c.ID, c.At)

@@ -10,7 +10,7 @@ import (
 
 func explained(t *testing.T, c *config.Config, q Query) *Explanation {
 	t.Helper()
-	e, err := mustCompile(t, c).Explain(q)
+	e, err := mustCompile(t, c).Explain(q, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,13 +172,13 @@ func TestExplainFailsWithWhatWouldHelp(t *testing.T) {
 		"GET h/nowhere is refused with 404":      {Caller: "acme", Path: "/nowhere", Host: "h"},
 		`tenant "a b" is not valid: 1 to 128 of`: {Caller: "acme", Route: "chat", Tenant: "a b"},
 	} {
-		if e, err := mustCompile(t, exampleConfig()).Explain(q); err == nil || !strings.Contains(err.Error(), want) {
+		if e, err := mustCompile(t, exampleConfig()).Explain(q, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, %v; want %q", q, e, err, want)
 		}
 	}
 	c := exampleConfig()
 	c.Identify.Anonymous = ""
-	if _, err := mustCompile(t, c).Explain(Query{Route: "chat"}); err == nil || !strings.Contains(err.Error(), "-caller") {
+	if _, err := mustCompile(t, c).Explain(Query{Route: "chat"}, nil); err == nil || !strings.Contains(err.Error(), "-caller") {
 		t.Error(err)
 	}
 }

@@ -19,9 +19,9 @@ func TestTheRequestsWayAllocatesNothing(t *testing.T) {
 		"Match":       func() { p.Match(host, method, path); p.Match(host, method, escaped) },
 		"CallerByKey": func() { p.CallerByKey(key); p.CallerByKey(noKey); p.CallerByKey(huge) },
 		"SemanticFor": func() {
-			p.SemanticFor(route, acme, tag)
-			p.SemanticFor(route, acme, nil)
-			p.SemanticFor(route, acme, huge)
+			p.SemanticFor(route, acme, tag, nil)
+			p.SemanticFor(route, acme, nil, nil)
+			p.SemanticFor(route, acme, huge, nil)
 		},
 		"Choose":      func() { acme.Terms(p.Choose(acme, route, p.fallback)) },
 		"ValidTenant": func() { ValidTenant(tag); ValidTenant(huge) },
@@ -89,7 +89,7 @@ func BenchmarkDecide(b *testing.B) {
 		path, _ := NormalisePath(nil, raw)
 		r := p.Match(host, method, path)
 		c := p.CallerByKey(key)
-		if p.Choose(c, r, p.SemanticFor(r, c, nil)).ID != "semantic/export" {
+		if p.Choose(c, r, p.SemanticFor(r, c, nil, nil)).ID != "semantic/export" {
 			b.Fatal("another rule")
 		}
 	}

@@ -112,7 +112,7 @@ rules.free/chat/*.burst = 9 (was 8)
 server.mode = observe (was enforce)`},
 	} {
 		p := overridden(t, append(all[:len(all):len(all)], tc.with...)...)
-		e, err := p.Explain(Query{Caller: tc.caller, Route: tc.route, Semantic: tc.semantic})
+		e, err := p.Explain(Query{Caller: tc.caller, Route: tc.route, Semantic: tc.semantic}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +146,7 @@ func TestOverriddenValuesAreWhatRulesHold(t *testing.T) {
 		{[]string{"rules.free/chat/*.burst = 0"}, "chat", "chat", "4/s", 0, "4/s, a sliding window        from free/chat/*\n"},
 	} {
 		p := overridden(t, tc.overrides...)
-		e, err := p.Explain(Query{Caller: "acme", Route: tc.route, Semantic: tc.semantic})
+		e, err := p.Explain(Query{Caller: "acme", Route: tc.route, Semantic: tc.semantic}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func TestOverriddenValuesAreWhatRulesHold(t *testing.T) {
 func TestOverridesInAnExplanationAsJSON(t *testing.T) {
 	p := overridden(t, "callers.acme.pool = vip")
 	p.overrides[0].Until = new(time.Date(2026, 3, 1, 13, 0, 0, 0, time.UTC))
-	e, err := p.Explain(Query{Caller: "acme", Route: "chat"})
+	e, err := p.Explain(Query{Caller: "acme", Route: "chat"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ type Caller struct {
 	Anonymous bool // stands for all keyless requests on public routes; they are told apart by address
 	At        string
 
-	registered semanticSet
+	registers semanticSet // in the configuration
 }
 
 // Semantic is a registered kind of work. Its fields are not to be written.
@@ -80,6 +80,8 @@ type Plan struct {
 	ByTenant   bool         // flows are told apart by tenant, and a request must name one
 	CallerRate *pools.Limit // what all flows of one caller may be paid together; nil: no bound
 	Weight     float64      // share of its callers among callers, above 0
+	// Registration says whether its callers may register semantics themselves: "auto", "approve" or "off".
+	Registration string
 
 	// rows holds the rule for each route and semantic by their positions. Routes that no rule of the plan names
 	// share one row, so the table costs one row for each route that is named.
@@ -93,11 +95,14 @@ type Rule struct {
 	ID         string // plan/route/semantic with * for any, or semantic/NAME
 	NamesRoute bool   // then the route is part of the flow
 	RateText   string // the rate as written: "20/60s"
-	Message    string // the refusal's own words, "" if none
-	At         string // where it stands in the file: "config.toml:120"
-	Version    uint64 // of the Policy it belongs to
-	Sources    Sources
-	Overrode   []*Rule // the rules that would have counted without it, most specific first
+	// MaxRateText is how far an operator may raise the rate, as written; "": no further than FileRateText.
+	MaxRateText  string
+	FileRateText string // the rate that file and environment say, without what operators have set
+	Message      string // the refusal's own words, "" if none
+	At           string // where it stands in the file: "config.toml:120"
+	Version      uint64 // of the Policy it belongs to
+	Sources      Sources
+	Overrode     []*Rule // the rules that would have counted without it, most specific first
 }
 
 // Sources says by rule id where each field of a Rule comes from: the rule itself, or the semantic's own.

@@ -34,7 +34,7 @@ func (p *Policy) promisedTo(c *Caller, seatTime func(int32) time.Duration) (seat
 	slowest := 0.0
 	for _, r := range p.routes {
 		for _, s := range p.semantics {
-			if s != p.fallback && !(r.accepts.has(s.position) && c.registered.has(s.position)) {
+			if s != p.fallback && !(r.accepts.has(s.position) && c.registers.has(s.position)) {
 				continue
 			}
 			rule := p.Choose(c, r, s)

@@ -19,7 +19,8 @@ type ruleName struct{ route, semantic string }
 
 type ruleEntry struct {
 	config.Rule
-	at string
+	at   string
+	file config.Rule // without what operators have set
 }
 
 // candidates returns the plan's rules for a route and a semantic, most specific first. A route of "" is one
@@ -66,6 +67,12 @@ func complete(id string, e ruleEntry, own *Rule, version uint64) *Rule {
 		if !e.Apart {
 			r.Limit.Burst, r.Sources.Burst = 0, id
 		}
+	}
+	if e.file.Rate != nil {
+		r.FileRateText, r.MaxRateText = rateText(*e.file.Rate), ""
+	}
+	if e.MaxRate != nil {
+		r.MaxRateText = e.MaxRate.String()
 	}
 	if e.Burst != nil {
 		r.Limit.Burst, r.Sources.Burst = *e.Burst, id
@@ -118,7 +125,7 @@ func (k *compiler) ownRule(s config.Semantic, at string) *Rule {
 			Level:          s.Level,
 			Observe:        observe,
 		},
-		ID: id, RateText: rateText(s.Rate), Message: s.Message, At: at, Version: k.version,
+		ID: id, RateText: rateText(s.Rate), MaxRateText: s.MaxRate.String(), Message: s.Message, At: at, Version: k.version,
 		Sources: Sources{
 			Rate: id, Burst: id, Cost: id, MaxWait: id, MaxInFlight: id, OverInFlight: id, OverRate: id, Level: id,
 			Observe: observeFrom, Message: id,

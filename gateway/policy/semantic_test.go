@@ -37,7 +37,7 @@ func TestMissingFalseAndOversizedTagsGainNothing(t *testing.T) {
 		{"anonymous: a false tag", "visitor", "mixed", "export", "default"},
 	} {
 		t.Run(tc.what, func(t *testing.T) {
-			got := p.SemanticFor(p.Route(tc.route), p.Caller(tc.caller), []byte(tc.tag))
+			got := p.SemanticFor(p.Route(tc.route), p.Caller(tc.caller), []byte(tc.tag), nil)
 			if got.Name != tc.want {
 				t.Errorf("%s on %s with %.20q: %s, want %s", tc.caller, tc.route, tc.tag, got.Name, tc.want)
 			}
@@ -59,7 +59,7 @@ func TestRouteThatListsDefault(t *testing.T) {
 		{"mixed", "", "default"},  // two are accepted, so none is implied
 		{"mixed", "chat", "chat"},
 	} {
-		if got := p.SemanticFor(p.Route(tc.route), acme, []byte(tc.tag)); got.Name != tc.want {
+		if got := p.SemanticFor(p.Route(tc.route), acme, []byte(tc.tag), nil); got.Name != tc.want {
 			t.Errorf("%s with %q: %s, want %s", tc.route, tc.tag, got.Name, tc.want)
 		}
 	}
@@ -75,7 +75,7 @@ func FuzzSemanticFor(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tag []byte) {
 		for i, r := range p.Routes() {
 			for j, caller := range p.Callers() {
-				s := p.SemanticFor(r, caller, tag)
+				s := p.SemanticFor(r, caller, tag, nil)
 				if s.Name == "default" {
 					continue
 				}

@@ -12,10 +12,10 @@ func (p *Policy) NewCaller(names *Names, id, plan string) (*Caller, error) {
 	}
 	c := &Caller{
 		ID: id, Name: id, Index: names.Callers.Index(id), Plan: pl, Pool: p.poolList[0].Name, Enabled: true,
-		registered: makeSemanticSet(len(p.semantics)),
+		registers: makeSemanticSet(len(p.semantics)),
 	}
 	for _, s := range p.semantics {
-		c.registered.add(s.position)
+		c.registers.add(s.position)
 	}
 	return c, nil
 }

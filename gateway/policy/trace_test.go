@@ -23,7 +23,7 @@ func TestACallerOfATraceIsOfAPlanAndHasEverySemantic(t *testing.T) {
 	}
 	for _, s := range p.Semantics() {
 		if r := p.RouteFor(s); r != nil {
-			if got := p.SemanticFor(r, c, []byte(s.Name)); got != s {
+			if got := p.SemanticFor(r, c, []byte(s.Name), nil); got != s {
 				t.Errorf("by route %s the tag %s counts as %s", r.Name, s.Name, got.Name)
 			}
 			if p.Choose(c, r, s) == nil {
