@@ -16,7 +16,7 @@ TOOL      := go tool -modfile=tools.mod
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## build, and serve on CONFIG (config.toml)
@@ -74,8 +74,8 @@ $(AXE): $(AXE_DIR)/package-lock.json
 
 .PHONY: browser
 browser: $(AXE)
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-noto-cjk; }
-	@fc-list 2>/dev/null | grep -qi cjk || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends fontconfig fonts-noto-cjk
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-wqy-zenhei; }
+	@fc-list 2>/dev/null | grep -qi cjk || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends fontconfig fonts-wqy-zenhei
 
 .PHONY: e2e
 e2e: browser ## drive the page with a real Chromium through the promo incident; pictures go to OUT (out/e2e)
