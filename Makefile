@@ -16,7 +16,7 @@ TOOL      := go tool -modfile=tools.mod
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## build, and serve on CONFIG (config.toml)
@@ -52,6 +52,7 @@ stat: ## compare two outputs of `make bench COUNT=10`: OLD and NEW
 lint: ## gofumpt, go vet, staticcheck
 	@files="$$($(TOOL) gofumpt -l .)"; if [ -n "$$files" ]; then echo "not formatted, try make fmt:"; echo "$$files"; exit 1; fi
 	go vet ./...
+	go vet -tags e2e ./loadtest
 	$(TOOL) staticcheck ./...
 
 .PHONY: fmt
@@ -61,6 +62,25 @@ fmt: ## format all Go files
 .PHONY: demo
 demo: ## play the promo incident against a gateway of its own; PROMO="-short" takes 30 s instead of 2 min
 	go run ./loadtest promo $(PROMO)
+
+# A browser for `make e2e`, and axe for it to look with. Both are installed where they are missing.
+AXE_DIR := loadtest/browser/axe
+AXE     := $(AXE_DIR)/node_modules/axe-core/axe.min.js
+OUT     ?= out/e2e
+
+$(AXE): $(AXE_DIR)/package-lock.json
+	@cd $(AXE_DIR) && npm ci --ignore-scripts --no-audit --no-fund --silent
+	@touch $@
+
+.PHONY: browser
+browser: $(AXE)
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-wqy-zenhei; }
+	@fc-list 2>/dev/null | grep -qi cjk || DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends fontconfig fonts-wqy-zenhei
+
+.PHONY: e2e
+e2e: browser ## drive the page with a real Chromium through the promo incident; pictures go to OUT (out/e2e)
+	@mkdir -p $(OUT)
+	AXE=$(abspath $(AXE)) E2E_OUT=$(abspath $(OUT)) go test -tags e2e -count 1 -timeout 20m -v -run '$(or $(E2E),OnThePage|TurnsTheCallerDown|CannotAct|ComesBack|IsReadable|TenThousand|FiftyPages)' ./loadtest
 
 .PHONY: check
 check: lint build test race ## what CI runs: lint, build, and the tests (seeds of all fuzz targets among them), also under the race detector

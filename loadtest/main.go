@@ -23,6 +23,7 @@ const usage = `usage: loadtest <scenario> [flags]; -h after a scenario shows its
   promo      one caller's promotion script beside a VIP, 20 ordinary callers and a morning peak
   reload     ten changed configs a second under load, beside the same load without
   crash      kill -9 in the middle of writes of the config, and what is left after it
+  watch      what open pages cost beside the traffic of 10,000 flows
   calibrate  finds how much an upstream can do, and the seats and rates for the config
   upstream   the sample upstream alone
   flat       the flat limit alone, that promo -compare plays against
@@ -59,6 +60,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return reload(ctx, args, out)
 	case "crash":
 		return crash(ctx, args, out)
+	case "watch":
+		return watch(ctx, args, out)
 	case "calibrate":
 		return calibrate(ctx, args, out)
 	case "upstream":

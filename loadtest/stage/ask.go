@@ -14,7 +14,7 @@ import (
 func (s *Stage) statsURL() string { return "http://" + s.Config.Upstream + upstream.StatsPath }
 
 // Stats decodes the upstream's counts into v.
-func (s *Stage) Stats(ctx context.Context, v any) error { return fetchJSON(ctx, s.statsURL(), v) }
+func (s *Stage) Stats(ctx context.Context, v any) error { return fetchJSON(ctx, s.statsURL(), "", v) }
 
 // Snapshot is the part of the gateway's read model that a scenario looks at.
 type Snapshot struct {
@@ -27,21 +27,21 @@ type Snapshot struct {
 
 // Snapshot asks the gateway for it.
 func (s *Stage) Snapshot(ctx context.Context) (snapshot Snapshot, err error) {
-	err = fetchJSON(ctx, "http://"+s.Config.Admin+"/api/v1/snapshot", &snapshot)
+	err = fetchJSON(ctx, "http://"+s.Config.Admin+"/api/v1/snapshot", s.Config.secret(), &snapshot)
 	return snapshot, err
 }
 
 // Metrics asks the gateway for its metrics.
 func (s *Stage) Metrics(ctx context.Context) (Metrics, error) {
-	text, err := fetch(ctx, "http://"+s.Config.Admin+"/metrics")
+	text, err := fetch(ctx, "http://"+s.Config.Admin+"/metrics", s.Config.secret())
 	if err != nil {
 		return nil, err
 	}
 	return ParseMetrics(text), nil
 }
 
-func fetchJSON(ctx context.Context, url string, v any) error {
-	text, err := fetch(ctx, url)
+func fetchJSON(ctx context.Context, url, token string, v any) error {
+	text, err := fetch(ctx, url, token)
 	if err != nil {
 		return err
 	}
@@ -51,13 +51,16 @@ func fetchJSON(ctx context.Context, url string, v any) error {
 	return nil
 }
 
-// fetch is a GET that wants a 200 within 5 s.
-func fetch(ctx context.Context, url string) ([]byte, error) {
+// fetch is a GET that wants a 200 within 5 s; a token is sent where there is one.
+func fetch(ctx context.Context, url, token string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {

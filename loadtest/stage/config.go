@@ -22,7 +22,11 @@ type Config struct {
 	Plans         []Plan
 	Routes        []Route
 	Callers       []Caller
+	Tokens        []Token // of operators; none: whoever is on this machine is owner
 }
+
+// Token lets an operator in. The config holds only its hash.
+type Token struct{ Name, Role, Secret string }
 
 // Pool is capacity of its own.
 type Pool struct {
@@ -47,10 +51,15 @@ type Plan struct {
 	Name    string
 	Rules   []Rule
 	CountBy string // "": the default
+
+	Registration string // "": the default
 }
 
 // Rule gives a plan's rate for a semantic, and for a route alone where one is named.
-type Rule struct{ Semantic, Rate, Route string }
+type Rule struct {
+	Semantic, Rate, Route string
+	MaxRate               string // "": the default
+}
 
 // Route leads a path to the upstream.
 type Route struct {
@@ -64,6 +73,14 @@ type Caller struct {
 	Plan, Pool string
 	Semantics  []string
 	Second     string // another key; "": none
+}
+
+// secret is what the stage itself shows to the operators' listener; "": nothing is needed.
+func (c *Config) secret() string {
+	if len(c.Tokens) == 0 {
+		return ""
+	}
+	return c.Tokens[0].Secret
 }
 
 // Target is the upstream's URL.
@@ -81,6 +98,7 @@ var configTemplate = template.Must(template.New("config.toml").Funcs(template.Fu
 	"quote":  quote,
 	"list":   list,
 	"sha256": func(key string) string { return "sha256:" + hash(key) },
+	"hash":   hash,
 }).Parse(configText))
 
 // Write writes the configuration as TOML.

@@ -162,7 +162,7 @@ func await(ctx context.Context, p *Process, log *Log, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyIn)
 	defer cancel()
 	for {
-		_, err := fetch(ctx, url)
+		_, err := fetch(ctx, url, "")
 		if err == nil {
 			return nil
 		}
