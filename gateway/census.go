@@ -86,19 +86,3 @@ func (c *census) of(caller *policy.Caller) *callerCensus {
 	}
 	return nil
 }
-
-// roster is the callers of one policy as censuses list them, made once for it.
-type roster struct {
-	policy  *policy.Policy
-	callers []*policy.Caller // in the order of their ids
-	text    []string         // what each can be searched by, in lower case
-	places  []int32          // by the caller's index: its place in callers, from 1; 0: none
-}
-
-// placeOf is a caller's place by its index; -1: the policy does not have it.
-func (r *roster) placeOf(index int32) int32 {
-	if index < 0 || int(index) >= len(r.places) {
-		return -1
-	}
-	return r.places[index] - 1
-}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"tidegate/gateway/console"
+	"tidegate/gateway/policy"
 )
 
 // stance says how a flow or a caller stands: the place of its word in console.Standings.
@@ -32,6 +33,14 @@ type moment time.Duration
 
 // within says that m was no longer than d ago.
 func (m moment) within(d time.Duration, now moment) bool { return m > 0 && now-m < moment(d) }
+
+// standingOf is how a caller without traffic stands.
+func standingOf(c *policy.Caller) stance {
+	if !c.Enabled {
+		return standingPaused
+	}
+	return standingCalm
+}
 
 // stand is how a flow stands. It is in excess when a request that its rate had not paid has been given a seat within the
 // last three seconds: seats are given out one by one, and each time it is known whether the rate has paid, so nothing is

@@ -2,13 +2,10 @@ package gateway
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"tidegate/detector"
 	"tidegate/gateway/console"
-	"tidegate/gateway/policy"
 	"tidegate/scheduler"
 )
 
@@ -69,10 +66,7 @@ func (t *censusTaker) take(g *Gateway, now time.Time) *census {
 	}
 	c.callers = make([]callerCensus, len(c.roster.callers))
 	for i, caller := range c.roster.callers {
-		c.callers[i].caller, c.callers[i].standing = caller, standingCalm
-		if !caller.Enabled {
-			c.callers[i].standing = standingPaused
-		}
+		c.callers[i].caller, c.callers[i].standing = caller, standingOf(caller)
 	}
 	t.g, t.next, t.now = g, c, moment(now.Sub(g.began))
 	if t.look == nil {
@@ -152,8 +146,9 @@ func (t *censusTaker) lookAt(v, last *flowCensus) {
 	t.looked = lookedAt{}
 	t.g.watched.flows.Look(v.d, t.look)
 	v.state, v.rate, v.expected = t.looked.state, t.looked.rate, t.looked.expected
-	if since := t.looked.since; !since.IsZero() {
-		if v.since = last.since; v.since == nil || !v.since.Equal(since) {
+	if !t.looked.since.IsZero() {
+		if v.since = last.since; v.since == nil || !v.since.Equal(t.looked.since) {
+			since := t.looked.since
 			v.since = &since
 		}
 	}
@@ -244,21 +239,6 @@ func (t *censusTaker) remember(of *callerCensus) {
 		return
 	}
 	of.recent, of.steady = r, r.steady
-}
-
-// rosterOf lists the callers of a policy.
-func rosterOf(p *policy.Policy) *roster {
-	r := &roster{policy: p, callers: p.Callers()}
-	slices.SortFunc(r.callers, func(a, b *policy.Caller) int { return strings.Compare(a.ID, b.ID) })
-	r.text = make([]string, len(r.callers))
-	for i, caller := range r.callers {
-		r.text[i] = strings.ToLower(caller.ID + "\n" + caller.Name)
-		for int(caller.Index) >= len(r.places) {
-			r.places = append(r.places, 0)
-		}
-		r.places[caller.Index] = int32(i + 1)
-	}
-	return r
 }
 
 // targets are the addresses behind, in the order of the configuration.

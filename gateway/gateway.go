@@ -47,12 +47,12 @@ type Gateway struct {
 	available availability
 	observed  observed
 
-	census          atomic.Pointer[census] // the last one, at most about a second old; there is one from the start
-	taker           censusTaker
-	onCensus        []func(*census)                                // told of each, one after another; not to be changed once Run is called
-	registrationsOf func(caller string) []console.RegistrationView // nil: there are none
-	registersWait   func() int                                     // registrations that wait for an owner; nil: none
-	troubles        func() []console.TroubleView                   // nil: there are none
+	census               atomic.Pointer[census] // the last one, at most about a second old; there is one from the start
+	taker                censusTaker
+	onCensus             []func(*census)                                // told of each, one after another; not to be changed once Run is called
+	registrationsOf      func(caller string) []console.RegistrationView // nil: there are none
+	registrationsWaiting func() int                                     // registrations that wait for an owner; nil: none
+	troubles             func() []console.TroubleView                   // nil: there are none
 
 	telemetry *telemetry
 	nobody    *flowSeries // of requests that are refused before their caller is known
