@@ -23,15 +23,25 @@ type flowData struct {
 	watch    watch.Flow // counts what arrives, whatever becomes of it
 	admitted atomic.Uint64
 	refused  atomic.Uint64
+	unpaid   atomic.Uint64 // of those admitted, what its rate had not paid
 	// Of what is observed: what would have waited, and been refused.
 	wouldWait, wouldRefuse atomic.Uint64
 	rule                   atomic.Pointer[ruleFields]
+	census                 atomic.Pointer[flowCensus] // what the last census said of it; nil: it has met none
 
 	kept uint64 // revision of its season that was handed over to be kept; the detector's goroutine's own
 }
 
 // Watch is the part of the flow that is watched.
 func (d *flowData) Watch() *watch.Flow { return &d.watch }
+
+// grant counts a seat that was given to the flow.
+func (d *flowData) grant(it *scheduler.Item) {
+	if !it.Paid {
+		d.unpaid.Add(1)
+	}
+	d.admitted.Add(1)
+}
 
 // ruleFields is what a flow's answers say of its rule, made once for each.
 type ruleFields struct {

@@ -39,10 +39,12 @@ var flowSorts = map[string]func(v *console.FlowView) float64{
 	"refused":   func(v *console.FlowView) float64 { return float64(v.Refused) },
 	"admitted":  func(v *console.FlowView) float64 { return float64(v.Admitted) },
 	"caller":    func(*console.FlowView) float64 { return 0 },
+	"attention": func(v *console.FlowView) float64 {
+		return -1e12*float64(slices.Index(console.Standings, v.Standing)) + min(busy(v), 1e11)
+	},
 }
 
-// busy puts what holds and waits first; rates, which are far below a million, tell the others apart.
-func busy(v *console.FlowView) float64 { return float64(v.InFlight+v.Waiting)*1e6 + v.Rate }
+func busy(v *console.FlowView) float64 { return busyness(v.InFlight+v.Waiting, v.Rate) }
 
 var errCursor = errors.New("the cursor is not one of ours: leave it out to begin anew")
 

@@ -47,6 +47,13 @@ type Gateway struct {
 	available availability
 	observed  observed
 
+	census               atomic.Pointer[census] // the last one, at most about a second old; there is one from the start
+	taker                censusTaker
+	onCensus             []func(*census)                                // told of each, one after another; not to be changed once Run is called
+	registrationsOf      func(caller string) []console.RegistrationView // nil: there are none
+	registrationsWaiting func() int                                     // registrations that wait for an owner; nil: none
+	troubles             func() []console.TroubleView                   // nil: there are none
+
 	telemetry *telemetry
 	nobody    *flowSeries // of requests that are refused before their caller is known
 	logs      *logs
@@ -136,6 +143,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	}
 	g.started = c
 	g.telemetry.loaded(true, time.Now())
+	g.takeCensus(g.began)
 	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
 	g.edge.server.NoDefaultDate = o.NoDate
 	g.edge.turnedAway = g.turnedAway
@@ -174,6 +182,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { g.detect(beside) })
 	running.Go(func() { g.tend(beside) })
+	running.Go(func() { g.takeCensuses(beside) })
 	if g.options.Path != "" {
 		running.Go(func() { g.watch(beside) })
 	}

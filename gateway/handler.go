@@ -105,7 +105,7 @@ func (x *exchange) admit() bool {
 	switch verdict {
 	case scheduler.Granted:
 		x.holds.Store(true)
-		x.data.admitted.Add(1)
+		x.data.grant(it)
 		return true
 	case scheduler.Gone:
 		return x.gone()

@@ -9,9 +9,17 @@ import (
 
 // explain says which rule a request would meet now, overrides included.
 func (g *Gateway) explain(q console.ExplainQuery) (any, error) {
-	return g.live.Load().policy.Explain(policy.Query{
+	return g.explained(g.live.Load().policy, policy.Query{
 		Caller: q.Caller, Route: q.Route, Method: q.Method, Host: q.Host, Path: q.Path, Semantic: q.Semantic, Tenant: q.Tenant,
 	}, nil)
+}
+
+// explained is explain for one policy.
+func (g *Gateway) explained(p *policy.Policy, q policy.Query) (*policy.Explanation, error) { return p.Explain(q) }
+
+// semanticOf is the semantic that a caller's request with this tag has on a route.
+func (g *Gateway) semanticOf(p *policy.Policy, r *policy.Route, c *policy.Caller, tag string) *policy.Semantic {
+	return p.SemanticFor(r, c, []byte(tag))
 }
 
 // lookUpRefusals finds refusals that are kept, newest first.
@@ -48,6 +56,9 @@ func flowFilter(q console.FlowsQuery) func(v *console.FlowView) bool {
 			if v.State != q.State {
 				return false
 			}
+		}
+		if q.Standing != "" && v.Standing != q.Standing {
+			return false
 		}
 		if part == "" {
 			return true

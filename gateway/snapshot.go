@@ -1,17 +1,18 @@
 package gateway
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
-	"tidegate/detector"
 	"tidegate/gateway/console"
 	"tidegate/scheduler"
 )
 
-// recentFlows is how many of the flows used last are looked at for the busiest.
-const recentFlows = 4096
+// The busiest flows are sought among those that the last census found busiest and those used last, which are looked at anew:
+// a flow that has begun since is seen at once, and what is told of each is of this moment.
+const (
+	censusFlows = console.MaxFlows + 56
+	recentFlows = 128 // so many are described under one lock
+)
 
 // snapshot is the read model of this moment.
 func (g *Gateway) snapshot() *console.Snapshot {
@@ -24,9 +25,22 @@ func (g *Gateway) snapshot() *console.Snapshot {
 		Promise:  g.promise(),
 		Config:   console.ConfigView{Version: l.version, Hash: l.config.Hash, LoadedAt: l.loadedAt, Error: g.loadError.Load().(string)},
 	}
-	_, s.Surges = g.watched.list()
+	c := g.census.Load()
+	s.Totals, s.Targets = c.totals, l.targets()
+	s.Totals.Surging, s.Surges = g.watched.list()
 	s.Pools, s.Levels, s.Observed = poolViews(st), levelViews(st), g.observedView(st)
-	s.Flows = g.flowViews(st.Flows)
+	s.Totals.InFlight, s.Totals.Waiting = 0, 0
+	for _, p := range st.Pools {
+		s.Totals.InFlight += p.InUse
+		s.Totals.Waiting += p.Waiting
+	}
+	s.Flows = g.busiest(c.busiest(c.flows, censusFlows), st.Flows)
+	if g.troubles != nil {
+		s.Troubles = g.troubles()
+	}
+	if g.registrationsWaiting != nil {
+		s.RegistrationsWaiting = g.registrationsWaiting()
+	}
 	return s
 }
 
@@ -59,48 +73,6 @@ func (g *Gateway) promise() console.PromiseView {
 	}
 }
 
-// flowViews are the busiest flows: those that hold or wait for most first, then by rate.
-func (g *Gateway) flowViews(flows []scheduler.FlowStats) []console.FlowView {
-	views := make([]console.FlowView, 0, len(flows))
-	for i := range flows {
-		if v, ok := g.flowView(&flows[i]); ok {
-			views = append(views, v)
-		}
-	}
-	slices.SortStableFunc(views, func(a, b console.FlowView) int {
-		return cmp.Or(cmp.Compare(b.InFlight+b.Waiting, a.InFlight+a.Waiting), cmp.Compare(b.Rate, a.Rate))
-	})
-	return views[:min(len(views), console.MaxFlows)]
-}
-
-// flowView is one flow; not ok: it was made a moment ago.
-func (g *Gateway) flowView(f *scheduler.FlowStats) (v console.FlowView, ok bool) {
-	d, ok := f.Flow.Data.Load().(*flowData)
-	if !ok {
-		return v, false
-	}
-	v = console.FlowView{
-		Caller: d.caller, Semantic: d.semantic, Route: d.route, Tenant: d.tenant, Pool: f.Pool, Level: f.Level,
-		State: console.StateLearning, InFlight: f.InFlight, Waiting: f.Waiting,
-		Admitted: d.admitted.Load(), Refused: d.refused.Load(),
-		Occupancy: float64(f.Used) / float64(max(f.Rule.Limit.Depth(), 1)),
-		Observed:  f.Rule.Observe, WouldWait: d.wouldWait.Load(), WouldRefuse: d.wouldRefuse.Load(),
-	}
-	if r := d.rule.Load(); r != nil {
-		v.Limit = r.rule.RateText
-	}
-	g.watched.flows.Look(d, func(f *detector.Flow) {
-		r := f.Report()
-		v.State = f.State().String()
-		v.Rate, v.Expected, v.Ratio, v.Score, v.Needed = round(r.Observed), round(r.Expected), round(r.Ratio), round(r.Score), round(r.Needed)
-		v.SeasonSlot, v.Seasonal, v.SeasonLearning = r.Slot.String(), r.Seasonal, r.Learning
-		if !r.Since.IsZero() {
-			v.SurgeSince = &r.Since
-		}
-	})
-	return v, true
-}
-
 // gauges is what the metrics show of this moment.
 func (g *Gateway) gauges() gaugeStats {
 	st := g.scheduler.Stats(0)
@@ -120,10 +92,8 @@ func (g *Gateway) gauges() gaugeStats {
 	}
 	s.Overrides = len(g.live.Load().overrides)
 	s.Observing = len(g.live.Load().policy.Observing()) > 0
-	for _, c := range g.live.Load().config.Upstreams {
-		for _, t := range g.live.Load().upstreams[c.Name].Targets() {
-			s.Targets = append(s.Targets, targetGauges{Upstream: c.Name, Target: t.URL, Healthy: t.Healthy})
-		}
+	for _, t := range g.live.Load().targets() {
+		s.Targets = append(s.Targets, targetGauges(t))
 	}
 	return s
 }

@@ -28,6 +28,9 @@ func (s *slots[T]) drop(i int32) {
 // chunk is how many slots are looked at while the lock is held.
 const chunk = 1000
 
+// flowChunk is how many flows are described while the lock is held: some 15 microseconds. All of them are, once a second.
+const flowChunk = 128
+
 // from is the next chunk of slots from number i; it may hold nil. There is none past the last one.
 func (s *slots[T]) from(i, n int) []*T {
 	if i >= len(s.all) {

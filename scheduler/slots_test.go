@@ -54,7 +54,7 @@ func TestAWalkMeetsEveryFlowThatStaysOnce(t *testing.T) {
 	met := map[*Flow]int{}
 	for slot, more := 0, true; more; more = slot > 0 {
 		buf, slot = c.FlowsFrom(t0, slot, buf[:0])
-		if len(buf) > chunk {
+		if len(buf) > flowChunk {
 			t.Fatalf("%d flows in one look", len(buf))
 		}
 		for _, st := range buf {

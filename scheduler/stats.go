@@ -130,13 +130,24 @@ func (c *Core) flowStats(f *Flow) FlowStats {
 // were the last. A flow that is there from the first call to the last is met once.
 func (c *Core) FlowsFrom(now time.Time, slot int, into []FlowStats) (stats []FlowStats, next int) {
 	c.advance(now)
-	part := c.flowSlots.from(slot, chunk)
+	part := c.flowSlots.from(slot, flowChunk)
 	for _, f := range part {
 		if f != nil {
 			into = append(into, c.flowStats(f))
 		}
 	}
 	return into, after(slot, len(part))
+}
+
+// FlowStats appends to into those of flows that are still there.
+func (c *Core) FlowStats(now time.Time, flows []*Flow, into []FlowStats) []FlowStats {
+	c.advance(now)
+	for _, f := range flows {
+		if c.flowSlots.all[f.slot] == f {
+			into = append(into, c.flowStats(f))
+		}
+	}
+	return into
 }
 
 // oldestWait looks at the first item of each waiting line of a level.

@@ -43,6 +43,13 @@ func (f *Flow) Count() (came bool) {
 	return !f.stepped.Load() && f.stepped.CompareAndSwap(false, true)
 }
 
+// Offered is how many requests have arrived, whatever became of them. Safe for concurrent use.
+func (f *Flow) Offered() uint64 { return f.offered.Load() }
+
+// Still says that nobody steps the flow, as nothing has come for long: what Look shows stays as it is. Safe for concurrent
+// use.
+func (f *Flow) Still() bool { return !f.stepped.Load() }
+
 // step tells the detector what arrived since the last step, and says whether to step the flow again before something
 // arrives: one that has been quiet for long costs nothing.
 func (f *Flow) step(c *detector.Config, now time.Time) (verdict detector.Verdict, again bool) {
