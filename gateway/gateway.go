@@ -34,7 +34,9 @@ type Gateway struct {
 
 	store   *config.Store // nil: nothing is kept
 	windows windows
-	seasons seasons
+	// registry is what callers have registered themselves; nil: nothing.
+	registry policy.Registrations
+	seasons  seasons
 
 	recorder atomic.Pointer[record.Recorder] // nil: nothing is recorded
 

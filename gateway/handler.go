@@ -49,7 +49,7 @@ func (x *exchange) identify() bool {
 	if code := x.findTenant(); code != CodeNone {
 		return x.refuse(code)
 	}
-	x.semantic = x.live.policy.SemanticFor(x.route, x.caller, x.tag, nil)
+	x.semantic = x.live.policy.SemanticFor(x.route, x.caller, x.tag, x.g.registry)
 	x.rule = x.live.policy.Choose(x.caller, x.route, x.semantic)
 	if declaredTooLarge(x.ctx, x.live.body.max) {
 		return x.refuse(CodeBodyTooLarge)

@@ -11,15 +11,17 @@ import (
 func (g *Gateway) explain(q console.ExplainQuery) (any, error) {
 	return g.explained(g.live.Load().policy, policy.Query{
 		Caller: q.Caller, Route: q.Route, Method: q.Method, Host: q.Host, Path: q.Path, Semantic: q.Semantic, Tenant: q.Tenant,
-	}, nil)
+	})
 }
 
 // explained is explain for one policy.
-func (g *Gateway) explained(p *policy.Policy, q policy.Query) (*policy.Explanation, error) { return p.Explain(q) }
+func (g *Gateway) explained(p *policy.Policy, q policy.Query) (*policy.Explanation, error) {
+	return p.Explain(q, g.registry)
+}
 
 // semanticOf is the semantic that a caller's request with this tag has on a route.
 func (g *Gateway) semanticOf(p *policy.Policy, r *policy.Route, c *policy.Caller, tag string) *policy.Semantic {
-	return p.SemanticFor(r, c, []byte(tag))
+	return p.SemanticFor(r, c, []byte(tag), g.registry)
 }
 
 // lookUpRefusals finds refusals that are kept, newest first.
