@@ -32,6 +32,22 @@ type LevelStats struct {
 	OldestWait  time.Duration // of the flows' first items, the longest wait
 	PerSecond   float64       // dispatches of the last two seconds
 	Dispatched  uint64        // in all
+	Pressed     Pressed
+}
+
+// Pressed is the committed work of a level that has come nearest to the end of its wait: of what the first items of flows
+// wait for a seat, since they were paid, the largest share of their rules' longest waits. What a flow's own max_in_flight
+// holds back does not count, nor what is only observed: both wait as they were meant to. The zero value: nothing waits.
+type Pressed struct {
+	Waited, MaxWait time.Duration
+}
+
+// Share is how much of the longest wait is over, from 0; a little above 1 where an end is late.
+func (p Pressed) Share() float64 {
+	if p.MaxWait <= 0 {
+		return 0
+	}
+	return float64(p.Waited) / float64(p.MaxWait)
 }
 
 // FlowStats is one flow now.
@@ -101,7 +117,7 @@ func (c *Core) Stats(now time.Time, flows int) *Stats {
 				PerSecond: float64(l.recent.count(c.ns)) / l.recent.span(c.ns),
 			}
 			if l.waiting > 0 {
-				ls.OldestWait = c.oldestWait(l)
+				ls.OldestWait, ls.Pressed = c.oldestWait(l), c.pressed(l)
 			}
 			st.Levels = append(st.Levels, ls)
 		}
@@ -161,4 +177,21 @@ func (c *Core) oldestWait(l *level) time.Duration {
 		}
 	}
 	return c.since(oldest)
+}
+
+// pressed looks at the first item of each line of committed work of a level.
+func (c *Core) pressed(l *level) (most Pressed) {
+	for _, e := range l.queues[Committed].held.a {
+		for _, line := range e.newest.a {
+			it := line.head
+			if line.place.observe || line.place.parked || it.rule.MaxWait <= 0 {
+				continue
+			}
+			p := Pressed{Waited: max(0, min(c.since(it.arrived), c.now.Sub(it.paidAt))), MaxWait: it.rule.MaxWait}
+			if most.MaxWait == 0 || p.Share() > most.Share() {
+				most = p
+			}
+		}
+	}
+	return most
 }
