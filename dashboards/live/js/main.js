@@ -22,6 +22,8 @@ import { fill, h } from "./dom.js";
 import * as format from "./format.js";
 import { language, preferred, speak, t } from "./i18n.js";
 import { notices } from "./notices.js";
+import { remember } from "./past.js";
+import { announcer } from "./spoken.js";
 import { stream } from "./stream.js";
 import { toast } from "./toast.js";
 import { topbar } from "./topbar.js";
@@ -62,6 +64,7 @@ const app = {
   },
 };
 
+const announce = announcer(app.say);
 const root = document.getElementById("view");
 const current = { view: null, name: "", hash: null, turn: 0 };
 let top = null;
@@ -125,6 +128,8 @@ function titled() {
 function onSnapshot(snapshot) {
   if (app.snapshot && snapshot.version !== app.snapshot.version) renew();
   app.snapshot = snapshot;
+  remember(snapshot);
+  announce(snapshot);
   attempt(() => top.update(snapshot));
   attempt(() => notice.update(snapshot));
   attempt(() => current.view?.update?.(snapshot));
