@@ -1,0 +1,1 @@
+new EventSource("/api/v1/stream").addEventListener("snapshot", (e) => { document.getElementById("app").textContent = e.data; });
