@@ -89,7 +89,7 @@ func (w written) change(ctx *fasthttp.RequestCtx, who visitor) (Change, error) {
 	if !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) || utf8.RuneCountInString(reason) > maxReason {
 		return Change{}, badRequest("reason must be one line of at most %d characters.", maxReason)
 	}
-	return Change{Actor: who.actor(), From: peer(ctx.RemoteAddr()), Reason: reason}, nil
+	return Change{Actor: who.actor(), Role: who.role.String(), From: peer(ctx.RemoteAddr()), Reason: reason}, nil
 }
 
 // actor is the name under which changes are kept.

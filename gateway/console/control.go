@@ -97,14 +97,16 @@ type ExplainQuery struct {
 type FlowsQuery struct {
 	Query string // part of caller, semantic, route, tenant, pool or level; case does not matter
 	State string // one of the States, or "waiting", "refused", "observed"; empty: any
-	Sort  string // one of FlowSorts; empty: busiest
+	// Standing is one of Standings; empty: any.
+	Standing string
+	Sort     string // one of FlowSorts; empty: busiest
 	// Cursor is the Next of the page before; empty: the first page.
 	Cursor string
 	Limit  int // flows a page, from 1 to MaxPage
 }
 
 // FlowSorts are the orders of a list of flows; each but caller is descending.
-var FlowSorts = []string{"busiest", "rate", "occupancy", "waiting", "in_flight", "refused", "admitted", "caller"}
+var FlowSorts = []string{"busiest", "rate", "occupancy", "waiting", "in_flight", "refused", "admitted", "attention", "caller"}
 
 // MaxPage is the largest page of a list, in entries.
 const MaxPage = 1000

@@ -31,12 +31,15 @@ func (c *Console) explain(ctx *fasthttp.RequestCtx, _ visitor) error {
 var flowStates = []string{StateLearning, StateCalm, StateRising, StateSurge, StateCooling, "waiting", "refused", "observed"}
 
 func (c *Console) flows(ctx *fasthttp.RequestCtx, _ visitor) error {
-	p, err := readParams(ctx, "query", "state", "sort", "cursor", "limit")
+	p, err := readParams(ctx, "query", "state", "standing", "sort", "cursor", "limit")
 	if err != nil {
 		return err
 	}
 	q := FlowsQuery{Query: p["query"], Cursor: p["cursor"]}
 	if q.State, err = p.oneOf("state", flowStates); err != nil {
+		return err
+	}
+	if q.Standing, err = p.oneOf("standing", Standings); err != nil {
 		return err
 	}
 	if q.Sort, err = p.oneOf("sort", FlowSorts); err != nil {
