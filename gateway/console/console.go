@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,6 +44,8 @@ type Options struct {
 	// Explain says which rule a request would meet, as what encodes to JSON. Its error is told to
 	// whoever asked.
 	Explain func(ExplainQuery) (any, error)
+	// Explained is a value of the type that Explain answers with, for the OpenAPI document; may be nil.
+	Explained any
 	// Flows are a page of flows. Its error says what is wrong with the cursor, and is told to whoever
 	// asked; nothing else about the query can be wrong.
 	Flows func(FlowsQuery) (FlowsPage, error)
@@ -97,8 +100,10 @@ type Console struct {
 	live    map[string]liveFile
 	asks    loginPage
 
+	document func() ([]byte, error)
 	sessions *sessions
 	noted    noted
+	checking sync.Mutex
 
 	server *fasthttp.Server
 	tokens atomic.Pointer[[]token]
@@ -121,6 +126,7 @@ func New(o Options) *Console {
 		live:    liveFiles(dashboards.Live()),
 		asks:    newLoginPage(dashboards.Login()),
 
+		document: sync.OnceValues(func() ([]byte, error) { return encodeDocument(o.Explained) }),
 		sessions: newSessions(o.StateDir, o.Log),
 	}
 	c.streams.frame, c.streams.stays = c.event, c.stays

@@ -53,11 +53,19 @@ var endpoints = []endpoint{
 	{get, "/api/v1/config", roleViewer, (*Console).configText, ""},
 	{put, "/api/v1/config", roleOwner, (*Console).putConfig, "config_put"},
 	{get, "/api/v1/config/versions", roleViewer, (*Console).versions, ""},
+	{post, "/api/v1/config/check", roleViewer, (*Console).check, ""},
+	{post, "/api/v1/config/preview", roleOperator, (*Console).preview, "config_preview"},
 	{post, "/api/v1/config/rollback", roleOwner, (*Console).rollback, "config_rollback"},
 	{post, "/api/v1/reload", roleOperator, (*Console).reload, "reload"},
 	{get, "/api/v1/overrides", roleViewer, (*Console).overrides, ""},
 	{post, "/api/v1/overrides", roleOperator, (*Console).setOverride, actionSet},
 	{remove, "/api/v1/overrides", roleOperator, (*Console).dropOverride, actionDrop},
+	{get, "/api/v1/registrations", roleViewer, (*Console).registrations, ""},
+	{post, "/api/v1/registrations", roleOwner, (*Console).decideRegistration, "registration_decided"},
+	{get, "/api/v1/audit", roleOperator, (*Console).auditTrail, ""},
+	{get, "/api/v1/alerts", roleViewer, (*Console).alerts, ""},
+	{post, "/api/v1/alerts/test", roleOperator, (*Console).testAlert, "alert_test"},
+	{get, documentPath, roleViewer, (*Console).showDocument, ""},
 }
 
 // byPath has the endpoints of each path.
@@ -99,6 +107,9 @@ func (e endpoint) open() bool { return e.path == "/healthz" || e.path == "/ready
 
 // greets says whether an endpoint takes whoever is not known yet: a login brings its token along.
 func (e endpoint) greets() bool { return e.path == sessionPath && e.method == post }
+
+// prefix says whether an endpoint stands for all below its path.
+func (e endpoint) prefix() bool { return len(e.path) > 1 && strings.HasSuffix(e.path, "/") }
 
 // directory names all paths, and what can be done there where it is more than looking.
 func directory() string {

@@ -20,6 +20,9 @@ func (c *Console) explain(ctx *fasthttp.RequestCtx, _ visitor) error {
 	if (q.Route == "") == (q.Path == "") || q.Route != "" && (q.Method != "" || q.Host != "") {
 		return badRequest("Give either route, or path with method and host where they matter.")
 	}
+	if c.options.Explain == nil {
+		return problemNotReady
+	}
 	e, err := c.options.Explain(q)
 	if err != nil {
 		return newProblem(422, "not_explained", "This request would not get as far as a rule", err.Error())
@@ -48,6 +51,9 @@ func (c *Console) flows(ctx *fasthttp.RequestCtx, _ visitor) error {
 	if q.Limit, err = p.number("limit", defaultPage, 1, MaxPage); err != nil {
 		return err
 	}
+	if c.options.Flows == nil {
+		return problemNotReady
+	}
 	page, err := c.options.Flows(q)
 	if err != nil {
 		return newProblem(400, "cursor_unknown", "The list cannot be gone on with", err.Error())
@@ -65,6 +71,9 @@ func (c *Console) refusals(ctx *fasthttp.RequestCtx, _ visitor) error {
 	if q.Limit, err = p.number("limit", defaultPage, 1, MaxPage); err != nil {
 		return err
 	}
+	if c.options.Refusals == nil {
+		return problemNotReady
+	}
 	return answer(ctx, head(c.options.Refusals(q), q.Limit))
 }
 
@@ -76,6 +85,9 @@ func (c *Console) queue(ctx *fasthttp.RequestCtx, _ visitor) error {
 	limit, err := p.number("limit", defaultQueue, 1, maxQueue)
 	if err != nil {
 		return err
+	}
+	if c.options.Queue == nil {
+		return problemNotReady
 	}
 	made := c.options.Queue(limit)
 	if made == nil {

@@ -101,3 +101,20 @@ func (p *problem) write(ctx *fasthttp.RequestCtx) {
 	ctx.SetContentType("application/problem+json")
 	ctx.SetBody(append(body, '\n'))
 }
+
+// statuses are those of all codes that this listener answers with.
+var statuses = func() map[string]int {
+	all := map[string]int{
+		"bad_request": 400, "cursor_unknown": 400,
+		"token_missing": 401, "token_unknown": 401,
+		codeRole: 403, "host_forbidden": 403, "cross_site": 403, "token_required": 403,
+		"not_found": 404, "caller_unknown": 404, "history_unknown": 404,
+		"method_not_allowed": 405, "body_slow": 408, "body_too_large": 413, "unsupported_media_type": 415,
+		"not_explained": 422, "precondition_required": 428, "too_many_attempts": 429,
+		"internal": 500, "no_snapshot": 503, "not_ready": 503, "too_many_streams": 503,
+	}
+	for code, as := range failureAs {
+		all[code] = as.status
+	}
+	return all
+}()
