@@ -5,30 +5,14 @@ package dashboards
 
 import (
 	"embed"
-	"html/template"
 	"io/fs"
 )
-
-//go:embed page.html
-var page string
-
-//go:embed style.css
-var style []byte
 
 //go:embed live
 var live embed.FS
 
 //go:embed live/login.html
 var login []byte
-
-// Page parses the page's template with the functions it calls. It panics when the embedded file
-// does not parse, which is a fault of the build and found by the first test.
-func Page(funcs template.FuncMap) *template.Template {
-	return template.Must(template.New("page.html").Funcs(funcs).Parse(page))
-}
-
-// Style is the page's style sheet, text/css in UTF-8. The caller must not change it.
-func Style() []byte { return style }
 
 // Live is the live page: index.html, to be served at /, and what it loads from below /live/. All of
 // it is text in UTF-8. Safe for concurrent use.

@@ -98,7 +98,7 @@ func TestParametersReachTheirQuery(t *testing.T) {
 	d := newDesk("127.0.0.1:8081")
 	for _, path := range []string{
 		"/api/v1/explain?caller=acme&method=POST&host=api.example&path=%2Fv1%2Fchat%2Fa%26b&semantic=chat&tenant=t-1",
-		"/api/v1/flows?query=spi+der&state=surge&sort=rate&cursor=c1&limit=1000",
+		"/api/v1/flows?query=spi+der&state=surge&standing=waiting&sort=rate&cursor=c1&limit=1000",
 		"/api/v1/refusals?caller=acme&request_id=7f3c-000091&code=wait_too_long&limit=1",
 		"/api/v1/queue?limit=10000",
 	} {
@@ -107,7 +107,7 @@ func TestParametersReachTheirQuery(t *testing.T) {
 	if want := (ExplainQuery{Caller: "acme", Method: "POST", Host: "api.example", Path: "/v1/chat/a&b", Semantic: "chat", Tenant: "t-1"}); d.explainQuery != want {
 		t.Errorf("explain %+v", d.explainQuery)
 	}
-	if want := (FlowsQuery{Query: "spi der", State: "surge", Sort: "rate", Cursor: "c1", Limit: 1000}); d.flowsQuery != want {
+	if want := (FlowsQuery{Query: "spi der", State: "surge", Standing: "waiting", Sort: "rate", Cursor: "c1", Limit: 1000}); d.flowsQuery != want {
 		t.Errorf("flows %+v", d.flowsQuery)
 	}
 	if want := (RefusalsQuery{Caller: "acme", RequestID: "7f3c-000091", Code: "wait_too_long", Limit: 1}); d.refusalsQuery != want {
@@ -129,7 +129,7 @@ func TestWhatIsWrongWithAQueryIsSaid(t *testing.T) {
 	d := newDesk("127.0.0.1:8081")
 	for _, c := range []struct{ path, want, says string }{
 		{"/api/v1/snapshot?limit=3", "400 bad_request", "none is taken"},
-		{"/api/v1/flows?quer=x", "400 bad_request", "query, state, sort, cursor, limit"},
+		{"/api/v1/flows?quer=x", "400 bad_request", "query, state, standing, sort, cursor, limit"},
 		{"/api/v1/flows?Query=x", "400 bad_request", `"Query"`},
 		{"/api/v1/flows?=x", "400 bad_request", `""`},
 		{"/api/v1/flows?query=a&query=b", "400 bad_request", "twice"},
@@ -145,6 +145,35 @@ func TestWhatIsWrongWithAQueryIsSaid(t *testing.T) {
 		{"/api/v1/refusals?limit=-1", "400 bad_request", "1 to 1000"},
 		{"/api/v1/refusals?tenant=x", "400 bad_request", "caller, request_id, code, limit"},
 		{"/api/v1/queue?limit=10001", "400 bad_request", "1 to 10000"},
+		{"/api/v1/flows?standing=standing", "400 bad_request", "surging, throttled, waiting, excess, paused, calm"},
+		{"/api/v1/callers?state=surge", "400 bad_request", "query, pool, plan, level, standing, sort, offset, limit"},
+		{"/api/v1/callers?standing=busy", "400 bad_request", "surging, throttled"},
+		{"/api/v1/callers?sort=busiest", "400 bad_request", "attention, rate, occupancy"},
+		{"/api/v1/callers?offset=-1", "400 bad_request", "from 0 to"},
+		{"/api/v1/callers?limit=1001", "400 bad_request", "1 to 1000"},
+		{"/api/v1/caller", "400 bad_request", "id must be given"},
+		{"/api/v1/caller?id=nobody", "404 caller_unknown", "no caller of this id"},
+		{"/api/v1/history", "400 bad_request", "kind must be given"},
+		{"/api/v1/history?kind=pool", "400 bad_request", "name"},
+		{"/api/v1/history?kind=total&name=x", "400 bad_request", "name"},
+		{"/api/v1/history?kind=flow&name=x", "400 bad_request", "total, pool, level, caller"},
+		{"/api/v1/history?kind=total&span=169h", "400 bad_request", "1s to 168h"},
+		{"/api/v1/history?kind=total&span=0s", "400 bad_request", "1s to 168h"},
+		{"/api/v1/history?kind=total&span=soon", "400 bad_request", "1s to 168h"},
+		{"/api/v1/history?kind=total&until=now", "400 bad_request", "2006-01-02T15:04:05Z"},
+		{"/api/v1/history?kind=pool&name=gone", "404 history_unknown", "no pool"},
+		{"/api/v1/registrations?caller=x", "400 bad_request", "none is taken"},
+		{"/api/v1/audit?before=0", "400 bad_request", "id of an entry"},
+		{"/api/v1/audit?before=-1", "400 bad_request", "id of an entry"},
+		{"/api/v1/audit?limit=0", "400 bad_request", "1 to 1000"},
+		{"/api/v1/alerts?kind=x", "400 bad_request", "none is taken"},
+		{"/api/v1/stream?x=1", "400 bad_request", "none is taken"},
+		{"/api/v1/session?token=x", "400 bad_request", "none is taken"},
+		{"/api/v1/openapi.json?x=1", "400 bad_request", "none is taken"},
+		{"/live/nothing.js", "404 not_found", "no file"},
+		{"/live/", "404 not_found", "no file"},
+		{"/live", "404 not_found", "There is"},
+		{"/live/../index.html", "404 not_found", "There is"},
 		{"/api/v1/explain", "400 bad_request", "either route, or path"},
 		{"/api/v1/explain?caller=acme", "400 bad_request", "either route, or path"},
 		{"/api/v1/explain?route=chat&path=/v1", "400 bad_request", "either route, or path"},
@@ -156,7 +185,7 @@ func TestWhatIsWrongWithAQueryIsSaid(t *testing.T) {
 		{"/api/v1/config?number=2", "400 bad_request", "version"},
 		{"/api/v1/config/versions?limit=2", "400 bad_request", "none is taken"},
 		{"/api/v1/overrides?name=x", "400 bad_request", "none is taken"},
-		{"/api/v1", "404 not_found", "/api/v1/config (GET, HEAD, PUT), /api/v1/config/versions, /api/v1/config/rollback (POST)"},
+		{"/api/v1", "404 not_found", "/api/v1/config (GET, HEAD, PUT), /api/v1/config/versions, /api/v1/config/check (POST)"},
 	} {
 		a := d.ask(request{path: c.path})
 		if got := code(t, a); got != c.want || !strings.Contains(detail(t, a.Body()), c.says) {
@@ -182,8 +211,20 @@ func TestHeadIsAGetWithoutItsBody(t *testing.T) {
 			continue
 		}
 		path := e.path
-		if path == "/api/v1/explain" {
+		switch path {
+		case "/api/v1/explain":
 			path += "?route=chat"
+		case "/api/v1/caller":
+			path += "?id=acme"
+		case "/api/v1/history":
+			path += "?kind=total"
+		case livePrefix:
+			path += "live.css"
+		case streamPath:
+			if head := d.ask(request{method: "HEAD", path: path}); head.StatusCode() != 200 || string(head.Header.ContentType()) != "text/event-stream" || len(d.streams.open) != 0 {
+				t.Errorf("HEAD %s: %s", path, head.Header.String())
+			}
+			continue
 		}
 		head, full := d.ask(request{method: "HEAD", path: path}), d.ask(request{path: path})
 		if head.StatusCode() != 200 || string(head.Header.ContentType()) != string(full.Header.ContentType()) || string(head.Header.Peek("ETag")) != string(full.Header.Peek("ETag")) {

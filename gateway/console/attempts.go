@@ -41,8 +41,8 @@ func (a *attempts) lockedFor(from netip.Prefix, now time.Time) time.Duration {
 	return max(0, f.first.Add(attemptSpan).Sub(now))
 }
 
-// failed counts a wrong token, and says whether it locks its address out.
-func (a *attempts) failed(from netip.Prefix, sum [sha256.Size]byte, now time.Time) bool {
+// failed counts a wrong token, if it is not the same again, and says whether it locks its address out.
+func (a *attempts) failed(from netip.Prefix, sum [sha256.Size]byte, now time.Time) (counted, locks bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	f := a.of(from, now)
@@ -50,11 +50,11 @@ func (a *attempts) failed(from netip.Prefix, sum [sha256.Size]byte, now time.Tim
 		*f = failures{first: now}
 	}
 	if f.count > 0 && f.last == sum {
-		return false
+		return false, false
 	}
 	f.count++
 	f.last = sum
-	return f.count == maxAttempts
+	return true, f.count == maxAttempts
 }
 
 // of is the record of an address, a new one if it has none. When the table is full the outdated

@@ -80,16 +80,18 @@ func (c *Console) readBody(ctx *fasthttp.RequestCtx, limit int) (body []byte, re
 	case stream == nil || declared == 0:
 		return body, release, nil
 	}
-	claimed := declared
-	if declared < 0 {
-		claimed = 2 * limit // chunks: while what is there grows, it is held twice
+	if limit > maxLogin {
+		claimed := declared
+		if declared < 0 {
+			claimed = 2 * limit // chunks: while what is there grows, it is held twice
+		}
+		memory := &c.bodies
+		if limit <= maxBody {
+			memory = &c.small
+		}
+		memory.take(claimed)
+		release = func() { memory.give(claimed) }
 	}
-	memory := &c.bodies
-	if limit <= maxBody {
-		memory = &c.small
-	}
-	memory.take(claimed)
-	release = func() { memory.give(claimed) }
 	// The time in which the request had to come has gone on while there was no memory for it.
 	if err := ctx.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
 		return nil, release, bodyProblem(err)

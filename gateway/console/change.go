@@ -36,6 +36,9 @@ type shape struct {
 	limit   int      // bytes of the body
 }
 
+// takesConfig is the shape of what brings a config file along.
+var takesConfig = shape{members: []string{"config"}, toml: true, limit: maxConfigBody}
+
 // readWrite reads a write that the guard has let in. The role was looked at before: a body is read
 // only of somebody who may make the change.
 func (c *Console) readWrite(ctx *fasthttp.RequestCtx, takes shape) (w written, err error) {
@@ -89,7 +92,7 @@ func (w written) change(ctx *fasthttp.RequestCtx, who visitor) (Change, error) {
 	if !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) || utf8.RuneCountInString(reason) > maxReason {
 		return Change{}, badRequest("reason must be one line of at most %d characters.", maxReason)
 	}
-	return Change{Actor: who.actor(), From: peer(ctx.RemoteAddr()), Reason: reason}, nil
+	return Change{Actor: who.actor(), Role: who.role.String(), From: peer(ctx.RemoteAddr()), Reason: reason}, nil
 }
 
 // actor is the name under which changes are kept.
@@ -108,6 +111,25 @@ func peer(remote net.Addr) string {
 	return remote.String()
 }
 
+// config is the config file that a body is or has.
+func (w written) config() ([]byte, error) {
+	text := w.toml
+	if w.fields != nil {
+		inJSON, err := w.fields.text("config")
+		if err != nil {
+			return nil, err
+		}
+		text = []byte(inJSON)
+	}
+	switch {
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, badRequest("The config is empty. Send it as the body with Content-Type: %s, or as the member config with %s.", typeTOML, typeJSON)
+	case len(text) > config.MaxFile:
+		return nil, tooLarge(config.MaxFile)
+	}
+	return text, nil
+}
+
 // putConfig makes a text the config file, if what it was made from is still in force.
 func (c *Console) putConfig(ctx *fasthttp.RequestCtx, who visitor) error {
 	ifMatch, err := c.ifMatch(ctx)
@@ -117,24 +139,14 @@ func (c *Console) putConfig(ctx *fasthttp.RequestCtx, who visitor) error {
 	if ifMatch == "" {
 		return problemUnconditional
 	}
-	w, err := c.readWrite(ctx, shape{members: []string{"config"}, toml: true, limit: maxConfigBody})
+	w, err := c.readWrite(ctx, takesConfig)
 	defer w.release()
 	if err != nil {
 		return err
 	}
-	text := w.toml
-	if w.fields != nil {
-		inJSON, err := w.fields.text("config")
-		if err != nil {
-			return err
-		}
-		text = []byte(inJSON)
-	}
-	switch {
-	case len(bytes.TrimSpace(text)) == 0:
-		return badRequest("The config is empty. Send it as the body with Content-Type: %s, or as the member config with %s.", typeTOML, typeJSON)
-	case len(text) > config.MaxFile:
-		return tooLarge(config.MaxFile)
+	text, err := w.config()
+	if err != nil {
+		return err
 	}
 	change, err := w.change(ctx, who)
 	if err != nil {

@@ -147,7 +147,7 @@ func TestAChangeHasItsActorAddressAndReason(t *testing.T) {
 		d := newDesk("127.0.0.1:8081")
 		d.control.overrides = []OverrideView{{Override: config.Override{Name: "a"}}}
 		c.r.from = "::ffff:127.0.0.1"
-		c.want.Actor, c.want.From = "loopback", "127.0.0.1"
+		c.want.Actor, c.want.Role, c.want.From = "loopback", "owner", "127.0.0.1"
 		if got := code(t, d.ask(c.r)); got != "200" || d.control.last != c.want {
 			t.Errorf("%s %s = %s, by %+v, want %+v", c.r.method, c.r.path, got, d.control.last, c.want)
 		}
@@ -155,7 +155,7 @@ func TestAChangeHasItsActorAddressAndReason(t *testing.T) {
 		d.control.overrides = []OverrideView{{Override: config.Override{Name: "a"}}}
 		c.r.from = "2001:db8::7"
 		c.r.headers = append(c.r.headers, "Authorization: Bearer s3cret")
-		c.want.Actor, c.want.From = "owner", "2001:db8::7"
+		c.want.Actor, c.want.Role, c.want.From = "owner", "owner", "2001:db8::7"
 		if got := code(t, d.ask(c.r)); got != "200" || d.control.last != c.want {
 			t.Errorf("%s %s with a token = %s, by %+v, want %+v", c.r.method, c.r.path, got, d.control.last, c.want)
 		}

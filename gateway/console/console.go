@@ -9,10 +9,10 @@ package console
 
 import (
 	"context"
-	"html/template"
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -24,14 +24,15 @@ import (
 )
 
 // Options is what the console shows, what it can have changed, and whom it lets in. The functions must
-// be safe for concurrent use; neither they nor Control nor Log may be nil.
+// be safe for concurrent use. What is asked of one that is nil is answered with 503, not_ready; but Snapshot,
+// Ready, WriteMetrics, Control, Redact and Log must be there.
 type Options struct {
 	// Tokens let operators in. Without any, whoever reaches a loopback listener is let in, and
 	// nobody is let in through another one.
 	Tokens []config.Token
 	// Listen is the address of the listener, host:port, as configured.
 	Listen string
-	// Gateway is the data plane's address, shown to whoever has no traffic yet; may be empty.
+	// Gateway is the data plane's address, told to whoever has no traffic yet; may be empty.
 	Gateway string
 	// Snapshot makes the read model. It is called at most once in 100 ms. A nil answer means that
 	// there is none yet.
@@ -43,6 +44,8 @@ type Options struct {
 	// Explain says which rule a request would meet, as what encodes to JSON. Its error is told to
 	// whoever asked.
 	Explain func(ExplainQuery) (any, error)
+	// Explained is a value of the type that Explain answers with, for the OpenAPI document; may be nil.
+	Explained any
 	// Flows are a page of flows. Its error says what is wrong with the cursor, and is told to whoever
 	// asked; nothing else about the query can be wrong.
 	Flows func(FlowsQuery) (FlowsPage, error)
@@ -93,9 +96,17 @@ type Console struct {
 	bodies  bodyMemory // of configs
 	small   bodyMemory // of all else
 	cache   cache
-	page    *template.Template
-	server  *fasthttp.Server
-	tokens  atomic.Pointer[[]token]
+	streams streams
+	live    map[string]liveFile
+	asks    loginPage
+
+	document func() ([]byte, error)
+	sessions *sessions
+	noted    noted
+	checking sync.Mutex
+
+	server *fasthttp.Server
+	tokens atomic.Pointer[[]token]
 }
 
 // maxConnections lets a thousand clients write at once, with place for those who look. It bounds the
@@ -112,8 +123,13 @@ func New(o Options) *Console {
 		bodies:  bodyMemory{free: maxBodies},
 		small:   bodyMemory{free: maxSmall},
 		cache:   cache{source: o.Snapshot},
-		page:    dashboards.Page(pageFuncs),
+		live:    liveFiles(dashboards.Live()),
+		asks:    newLoginPage(dashboards.Login()),
+
+		document: sync.OnceValues(func() ([]byte, error) { return encodeDocument(o.Explained) }),
+		sessions: newSessions(o.StateDir, o.Log),
 	}
+	c.streams.frame, c.streams.stays = c.event, c.stays
 	c.Update(o.Tokens)
 	c.server = &fasthttp.Server{
 		Handler:      c.Handler,
@@ -139,10 +155,11 @@ func New(o Options) *Console {
 	return c
 }
 
-// Update changes the tokens; requests that come later see them.
+// Update changes the tokens. Requests that come later see them, and the streams of those whose token is gone end.
 func (c *Console) Update(tokens []config.Token) {
 	parsed := parseTokens(tokens)
 	c.tokens.Store(&parsed)
+	c.streams.endWithout(c.stays)
 }
 
 // Serve answers on ln until Shutdown, and closes it.
@@ -151,8 +168,9 @@ func (c *Console) Serve(ln net.Listener) error { return c.server.Serve(ln) }
 // shutdownTimeout is short: all answers but a profile take milliseconds.
 const shutdownTimeout = 2 * time.Second
 
-// Shutdown stops listening and waits for the answers under way, at most two seconds.
+// Shutdown stops listening, ends the streams and waits for the answers under way, at most two seconds.
 func (c *Console) Shutdown() error {
+	c.streams.end()
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
 	defer cancel()
 	return c.server.ShutdownWithContext(ctx)
@@ -169,10 +187,21 @@ func (c *Console) Handler(ctx *fasthttp.RequestCtx) {
 		}
 		return
 	}
-	who, refused := c.admit(ctx)
-	if refused != nil {
+	if refused := c.meant(ctx); refused != nil {
 		refused.write(ctx)
 		return
+	}
+	var who visitor
+	if !found || !e.greets() {
+		var refused *problem
+		if who, refused = c.authenticate(ctx); refused != nil {
+			if refused.Status == fasthttp.StatusUnauthorized && wantsPage(ctx) {
+				c.asks.write(ctx)
+				return
+			}
+			refused.write(ctx)
+			return
+		}
 	}
 	switch {
 	case !readOnly(ctx) && !mayWrite(ctx):
@@ -184,6 +213,7 @@ func (c *Console) Handler(ctx *fasthttp.RequestCtx) {
 		ctx.Response.Header.Set("Allow", methods)
 		problemMethod(string(ctx.Method()), methods).write(ctx)
 	case who.role < e.role:
+		c.auditRole(ctx, who, e.action)
 		problemRole(e, who).write(ctx)
 	default:
 		if err := e.serve(c, ctx, who); err != nil {
@@ -194,11 +224,11 @@ func (c *Console) Handler(ctx *fasthttp.RequestCtx) {
 
 func readOnly(ctx *fasthttp.RequestCtx) bool { return ctx.IsGet() || ctx.IsHead() }
 
-// secure sets what every answer has. Style comes from our own file only, so the page needs no
-// exception for inline code, and injected markup could neither run nor load anything.
+// secure sets what every answer has. The page's own files have a policy that lets it load them and nothing
+// else, so injected markup could neither run nor load anything.
 func secure(ctx *fasthttp.RequestCtx) {
 	h := &ctx.Response.Header
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", policyNone)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -13,26 +13,20 @@ var failureAs = map[string]struct {
 	status int
 	title  string
 }{
-	CodeVersionUnknown:  {404, "This version is not kept"},
-	CodeOverrideUnknown: {404, "There is no such override"},
-	CodeNotWritten:      {409, "The config file could not be written"},
-	CodePrecondition:    {412, "Something else is in force by now"},
-	CodeConfigInvalid:   {422, "The config has faults"},
-	CodeOverrideInvalid: {422, "The override does not fit"},
-	CodeStateNotWritten: {507, "The state could not be written"},
-}
-
-// configProblem is a config.Problem under the names of the API. The two have the same fields in the same
-// order.
-type configProblem struct {
-	File    string `json:"file"`
-	Line    int    `json:"line"`   // from 1; 0: no line
-	Column  int    `json:"column"` // from 1, in bytes; 0: no column
-	Key     string `json:"key"`
-	Name    string `json:"name"` // the key as its owner knows it
-	Value   string `json:"value"`
-	Message string `json:"message"`
-	Hint    string `json:"hint"`
+	CodeRateBound:           {403, "The rate is above what an operator may set"},
+	CodeVersionUnknown:      {404, "This version is not kept"},
+	CodeOverrideUnknown:     {404, "There is no such override"},
+	CodeRegistrationUnknown: {404, "There is no such registration"},
+	CodeNotWritten:          {409, "The config file could not be written"},
+	CodePrecondition:        {412, "Something else is in force by now"},
+	CodeConfigInvalid:       {422, "The config has faults"},
+	CodeOverrideInvalid:     {422, "The override does not fit"},
+	CodeNothingToPlay:       {422, "No traffic is known yet"},
+	CodeSemanticUnknown:     {422, "The config has no such semantic"},
+	CodeNoWebhook:           {422, "No webhook is configured"},
+	CodePreviewBusy:         {429, "Another preview is being played"},
+	CodeAlertBusy:           {429, "A test was sent a moment ago"},
+	CodeStateNotWritten:     {507, "The state could not be written"},
 }
 
 // problem is the failure as it is told; nil for a code that nobody knows.
@@ -43,8 +37,8 @@ func (f *Failure) problem() *problem {
 	}
 	p := newProblem(as.status, f.Code, as.title, f.Detail)
 	p.etag = f.ETag
-	for _, of := range f.Problems {
-		p.Problems = append(p.Problems, configProblem(of))
+	if len(f.Problems) > 0 {
+		p.Problems = Problems(f.Problems)
 	}
 	return p
 }

@@ -87,15 +87,15 @@ func hostOf(header string) (string, bool) {
 	return host, host != ""
 }
 
-// admit lets a request in, and says as whom, or says why not.
-func (c *Console) admit(ctx *fasthttp.RequestCtx) (visitor, *problem) {
+// meant refuses a request that was not meant for this listener, or that a web page of somebody else sends.
+func (c *Console) meant(ctx *fasthttp.RequestCtx) *problem {
 	if !c.guard.knows(string(ctx.Request.Header.Host()), ctx.LocalAddr()) {
-		return visitor{}, problemHost
+		return problemHost
 	}
 	if fromElsewhere(ctx) {
-		return visitor{}, problemCrossSite
+		return problemCrossSite
 	}
-	return c.authenticate(ctx)
+	return nil
 }
 
 // fromElsewhere says whether a web page of another origin sends the request. Sec-Fetch-Site says so

@@ -124,7 +124,7 @@ func TestATokenIsNeededWhereOneIsConfigured(t *testing.T) {
 		{"401 token_unknown", []string{basic("s3cret:wrong")}},
 		{"401 token_unknown", []string{"Authorization: Bearer " + tokenOf("s3cret", "owner").SHA256}},
 	} {
-		for _, path := range []string{"/", "/style.css", "/metrics", "/api/v1/snapshot", "/debug/pprof/", "/nothing"} {
+		for _, path := range []string{"/", "/live/live.css", "/metrics", "/api/v1/snapshot", "/debug/pprof/", "/nothing"} {
 			answer := d.ask(request{path: path, headers: c.headers})
 			want := c.want
 			if want == "200" && path == "/nothing" {

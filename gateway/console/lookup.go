@@ -20,6 +20,9 @@ func (c *Console) explain(ctx *fasthttp.RequestCtx, _ visitor) error {
 	if (q.Route == "") == (q.Path == "") || q.Route != "" && (q.Method != "" || q.Host != "") {
 		return badRequest("Give either route, or path with method and host where they matter.")
 	}
+	if c.options.Explain == nil {
+		return problemNotReady
+	}
 	e, err := c.options.Explain(q)
 	if err != nil {
 		return newProblem(422, "not_explained", "This request would not get as far as a rule", err.Error())
@@ -31,7 +34,7 @@ func (c *Console) explain(ctx *fasthttp.RequestCtx, _ visitor) error {
 var flowStates = []string{StateLearning, StateCalm, StateRising, StateSurge, StateCooling, "waiting", "refused", "observed"}
 
 func (c *Console) flows(ctx *fasthttp.RequestCtx, _ visitor) error {
-	p, err := readParams(ctx, "query", "state", "sort", "cursor", "limit")
+	p, err := readParams(ctx, "query", "state", "standing", "sort", "cursor", "limit")
 	if err != nil {
 		return err
 	}
@@ -39,11 +42,17 @@ func (c *Console) flows(ctx *fasthttp.RequestCtx, _ visitor) error {
 	if q.State, err = p.oneOf("state", flowStates); err != nil {
 		return err
 	}
+	if q.Standing, err = p.oneOf("standing", Standings); err != nil {
+		return err
+	}
 	if q.Sort, err = p.oneOf("sort", FlowSorts); err != nil {
 		return err
 	}
 	if q.Limit, err = p.number("limit", defaultPage, 1, MaxPage); err != nil {
 		return err
+	}
+	if c.options.Flows == nil {
+		return problemNotReady
 	}
 	page, err := c.options.Flows(q)
 	if err != nil {
@@ -62,6 +71,9 @@ func (c *Console) refusals(ctx *fasthttp.RequestCtx, _ visitor) error {
 	if q.Limit, err = p.number("limit", defaultPage, 1, MaxPage); err != nil {
 		return err
 	}
+	if c.options.Refusals == nil {
+		return problemNotReady
+	}
 	return answer(ctx, head(c.options.Refusals(q), q.Limit))
 }
 
@@ -73,6 +85,9 @@ func (c *Console) queue(ctx *fasthttp.RequestCtx, _ visitor) error {
 	limit, err := p.number("limit", defaultQueue, 1, maxQueue)
 	if err != nil {
 		return err
+	}
+	if c.options.Queue == nil {
+		return problemNotReady
 	}
 	made := c.options.Queue(limit)
 	if made == nil {

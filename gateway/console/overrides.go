@@ -40,6 +40,7 @@ func (c *Console) setOverride(ctx *fasthttp.RequestCtx, who visitor) error {
 		return badRequest("name and value must be given.")
 	}
 	if refused := ownersOnly(who, o.Name); refused != nil {
+		c.audit(ctx, who, AuditEntry{Action: actionSet, Subject: o.Name, Reason: change.Reason, Outcome: outcomeRefused, Code: codeRole})
 		return refused
 	}
 	if o.Until, err = w.fields.end(o.Made); err != nil {
@@ -89,7 +90,7 @@ func ownersOnly(who visitor, name string) *problem {
 	if who.role >= roleOwner || !strings.HasPrefix(name, "server.") && !strings.HasSuffix(name, ".observe") {
 		return nil
 	}
-	return newProblem(403, "role_insufficient", "The token's role does not allow this",
+	return newProblem(403, codeRole, "The token's role does not allow this",
 		fmt.Sprintf("To override %s needs the role %s; the token %q has the role %s.", name, roleOwner, who.name, who.role))
 }
 
@@ -104,12 +105,13 @@ func (c *Console) dropOverride(ctx *fasthttp.RequestCtx, who visitor) error {
 	if w.params["name"] == "" {
 		return badRequest("name must be given in the query, e.g. ?name=callers.acme.pool.")
 	}
-	if refused := ownersOnly(who, w.params["name"]); refused != nil {
-		return refused
-	}
 	change, err := w.change(ctx, who)
 	if err != nil {
 		return err
+	}
+	if refused := ownersOnly(who, w.params["name"]); refused != nil {
+		c.audit(ctx, who, AuditEntry{Action: actionDrop, Subject: w.params["name"], Reason: change.Reason, Outcome: outcomeRefused, Code: codeRole})
+		return refused
 	}
 	return changed(ctx)(c.options.Control.DropOverride(change, w.params["name"]))
 }

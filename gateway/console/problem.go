@@ -9,13 +9,13 @@ import (
 
 // problem is a refusal of this listener, application/problem+json as on the data plane.
 type problem struct {
-	Type     string          `json:"type"`
-	Title    string          `json:"title"`
-	Status   int             `json:"status"`
-	Detail   string          `json:"detail"`
-	Code     string          `json:"code"`
-	Problems []configProblem `json:"problems,omitempty"` // of a config that was sent
-	etag     string          // of what is in force, for the header
+	Type     string        `json:"type"`
+	Title    string        `json:"title"`
+	Status   int           `json:"status"`
+	Detail   string        `json:"detail"`
+	Code     string        `json:"code"`
+	Problems []ProblemView `json:"problems,omitempty"` // of a config that was sent
+	etag     string        // of what is in force, for the header
 }
 
 func newProblem(status int, code, title, detail string) *problem {
@@ -41,6 +41,8 @@ var (
 		"The Host header must be localhost, a loopback address, the host in admin.listen, or the address that was connected to.")
 	problemCrossSite = newProblem(403, "cross_site", "The request comes from another site",
 		"Other web pages may neither read nor drive this listener. Open its address directly.")
+	problemNotReady = newProblem(503, "not_ready", "This is not ready yet",
+		"This part of the gateway does not run. Try again in a second.")
 	problemNotFound = newProblem(404, "not_found", "Nothing is here", "There is "+directory()+".")
 	problemBodySlow = newProblem(408, "body_slow", "The body took too long",
 		fmt.Sprintf("The body must be here within %v.", bodyTimeout))
@@ -76,12 +78,14 @@ func tooLarge(limit int) *problem {
 		fmt.Sprintf("At most %d bytes are taken here.", limit))
 }
 
+const codeRole = "role_insufficient"
+
 func problemRole(e endpoint, who visitor) *problem {
 	needed := e.role.String()
 	if e.role < roleOwner {
 		needed += " or " + roleOwner.String()
 	}
-	return newProblem(403, "role_insufficient", "The token's role does not allow this",
+	return newProblem(403, codeRole, "The token's role does not allow this",
 		fmt.Sprintf("%s %s needs the role %s; the token %q has the role %s.", e.method, e.path, needed, who.name, who.role))
 }
 
@@ -97,3 +101,20 @@ func (p *problem) write(ctx *fasthttp.RequestCtx) {
 	ctx.SetContentType("application/problem+json")
 	ctx.SetBody(append(body, '\n'))
 }
+
+// statuses are those of all codes that this listener answers with.
+var statuses = func() map[string]int {
+	all := map[string]int{
+		"bad_request": 400, "cursor_unknown": 400,
+		"token_missing": 401, "token_unknown": 401,
+		codeRole: 403, "host_forbidden": 403, "cross_site": 403, "token_required": 403,
+		"not_found": 404, "caller_unknown": 404, "history_unknown": 404,
+		"method_not_allowed": 405, "body_slow": 408, "body_too_large": 413, "unsupported_media_type": 415,
+		"not_explained": 422, "precondition_required": 428, "too_many_attempts": 429,
+		"internal": 500, "no_snapshot": 503, "not_ready": 503, "too_many_streams": 503,
+	}
+	for code, as := range failureAs {
+		all[code] = as.status
+	}
+	return all
+}()

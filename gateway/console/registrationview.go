@@ -1,6 +1,10 @@
 package console
 
-import "time"
+import (
+	"time"
+
+	"tidegate/gateway/config"
+)
 
 // Statuses of a registration.
 const (
@@ -78,14 +82,25 @@ type CheckView struct {
 	Asides        []OverrideView `json:"asides"` // overrides that would be set aside, and why
 }
 
-// ProblemView is one fault of a configuration.
+// ProblemView is one fault of a configuration: a config.Problem, with the same fields in the same order.
 type ProblemView struct {
-	Line    int    `json:"line"` // from 1; 0: stands nowhere
-	Column  int    `json:"column"`
+	File    string `json:"file"`
+	Line    int    `json:"line"`   // from 1; 0: stands nowhere
+	Column  int    `json:"column"` // from 1, in bytes; 0: no column
 	Key     string `json:"key"`
+	Name    string `json:"name"` // the key as its owner knows it
 	Value   string `json:"value"`
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
+}
+
+// Problems are faults as they are shown; never nil.
+func Problems(list []config.Problem) []ProblemView {
+	views := make([]ProblemView, len(list))
+	for i, of := range list {
+		views[i] = ProblemView(of)
+	}
+	return views
 }
 
 // PreviewView is the traffic of the last minutes played once under the configuration in force and once under another.

@@ -14,13 +14,20 @@ var accessTable = []struct {
 	body                    string
 }{
 	{"GET", "/", "200", "200", "200", ""},
-	{"GET", "/style.css", "200", "200", "200", ""},
+	{"GET", "/live/live.css", "200", "200", "200", ""},
 	{"GET", "/healthz", "200", "200", "200", ""},
 	{"GET", "/readyz", "200", "200", "200", ""},
 	{"GET", "/metrics", "200", "200", "200", ""},
 	{"GET", "/debug/pprof/", "operator or owner", "200", "200", ""},
 	{"GET", "/debug/pprof/heap", "operator or owner", "200", "200", ""},
 	{"GET", "/api/v1/snapshot", "200", "200", "200", ""},
+	{"GET", "/api/v1/session", "200", "200", "200", ""},
+	{"POST", "/api/v1/session", "200", "200", "200", `{"token":"v"}`},
+	{"DELETE", "/api/v1/session", "200", "200", "200", ""},
+	{"GET", "/api/v1/stream", "200", "200", "200", ""},
+	{"GET", "/api/v1/callers", "200", "200", "200", ""},
+	{"GET", "/api/v1/caller?id=acme", "200", "200", "200", ""},
+	{"GET", "/api/v1/history?kind=total", "200", "200", "200", ""},
 	{"GET", "/api/v1/explain?route=chat", "200", "200", "200", ""},
 	{"GET", "/api/v1/flows", "200", "200", "200", ""},
 	{"GET", "/api/v1/refusals", "200", "200", "200", ""},
@@ -29,17 +36,28 @@ var accessTable = []struct {
 	{"GET", "/api/v1/config?version=1", "200", "200", "200", ""},
 	{"PUT", "/api/v1/config", "owner", "owner", "200", `{"config":"a = 1"}`},
 	{"GET", "/api/v1/config/versions", "200", "200", "200", ""},
+	{"POST", "/api/v1/config/check", "200", "200", "200", `{"config":"a = 1"}`},
+	{"POST", "/api/v1/config/preview", "operator or owner", "200", "200", `{"config":"a = 1"}`},
 	{"POST", "/api/v1/config/rollback", "owner", "owner", "200", `{"version":1}`},
 	{"POST", "/api/v1/reload", "operator or owner", "200", "200", `{}`},
 	{"GET", "/api/v1/overrides", "200", "200", "200", ""},
 	{"POST", "/api/v1/overrides", "operator or owner", "200", "200", `{"name":"a","value":"b"}`},
 	{"DELETE", "/api/v1/overrides?name=x", "operator or owner", "200", "200", ""},
+	{"GET", "/api/v1/registrations", "200", "200", "200", ""},
+	{"POST", "/api/v1/registrations", "owner", "owner", "200", `{"caller":"acme","semantic":"chat","decision":"approve"}`},
+	{"GET", "/api/v1/audit", "operator or owner", "200", "200", ""},
+	{"GET", "/api/v1/alerts", "200", "200", "200", ""},
+	{"POST", "/api/v1/alerts/test", "operator or owner", "200", "200", ""},
+	{"GET", "/api/v1/openapi.json", "200", "200", "200", ""},
 }
 
 func TestRolesMayDoWhatTheyAreFor(t *testing.T) {
 	seen := map[string]bool{}
 	for _, c := range accessTable {
 		path, _, _ := strings.Cut(c.path, "?")
+		if strings.HasPrefix(path, livePrefix) {
+			path = livePrefix
+		}
 		seen[c.method+" "+path] = true
 		for _, as := range []struct{ secret, want string }{
 			{"v", c.viewer},
@@ -60,8 +78,11 @@ func TestRolesMayDoWhatTheyAreFor(t *testing.T) {
 			if got != "403 role_insufficient" || !strings.Contains(detail(t, a.Body()), "needs the role "+as.want+";") {
 				t.Errorf("%s %s as %s = %s %s, want one that needs %s", c.method, c.path, as.secret, got, a.Body(), as.want)
 			}
-			if (d.control.last != Change{}) {
+			if (d.control.last != Change{}) || len(d.decided) > 0 || (d.tested != Change{}) {
 				t.Errorf("%s %s as %s was made all the same", c.method, c.path, as.secret)
+			}
+			if c.method != get && (len(d.audited) != 1 || d.audited[0].Code != "role_insufficient" || d.audited[0].Action == "" || d.audited[0].Role != "viewer" && d.audited[0].Role != "operator") {
+				t.Errorf("%s %s as %s: the trail has %+v", c.method, c.path, as.secret, d.audited)
 			}
 		}
 	}
@@ -132,7 +153,7 @@ func TestNoWebPageMakesAChange(t *testing.T) {
 					if got := code(t, d.ask(r)); got != way.want {
 						t.Errorf("%s %s by %s = %s, want %s", method, c.path, way.name, got, way.want)
 					}
-					if (d.control.last != Change{}) {
+					if (d.control.last != Change{}) || len(d.decided) > 0 || (d.tested != Change{}) || len(d.audited) > 0 {
 						t.Fatalf("%s %s by %s made a change", method, c.path, way.name)
 					}
 				}
@@ -146,7 +167,7 @@ func TestNoWebPageMakesAChange(t *testing.T) {
 			t.Errorf("%s %s by a name pointed here = %s", c.method, c.path, got)
 		}
 	}
-	if tried < 5*2*len(ways) {
+	if tried < 11*2*len(ways) {
 		t.Errorf("only %d ways were tried", tried)
 	}
 }

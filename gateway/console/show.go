@@ -1,14 +1,11 @@
 package console
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
 	"github.com/valyala/fasthttp"
 	"github.com/valyala/fasthttp/pprofhandler"
-
-	"tidegate/dashboards"
 )
 
 func text(ctx *fasthttp.RequestCtx, status int, body string) {
@@ -58,30 +55,6 @@ func (c *Console) snapshot(ctx *fasthttp.RequestCtx, _ visitor) error {
 	}
 	ctx.SetContentType("application/json")
 	ctx.Response.SetBodyRaw(encoded)
-	return nil
-}
-
-func (c *Console) showPage(ctx *fasthttp.RequestCtx, _ visitor) error {
-	snapshot, _, err := c.cache.current()
-	if err != nil {
-		return err
-	}
-	var body bytes.Buffer
-	view := pageView{
-		Snapshot: snapshot, Gateway: c.options.Gateway, Paused: ctx.QueryArgs().Has("pause"),
-		Overrides: c.options.Control.Overrides(),
-	}
-	if err := c.page.Execute(&body, view); err != nil {
-		return fmt.Errorf("cannot show the page: %w", err)
-	}
-	ctx.SetContentType("text/html; charset=utf-8")
-	ctx.Response.SetBodyRaw(body.Bytes())
-	return nil
-}
-
-func showStyle(_ *Console, ctx *fasthttp.RequestCtx, _ visitor) error {
-	ctx.SetContentType("text/css; charset=utf-8")
-	ctx.Response.SetBodyRaw(dashboards.Style())
 	return nil
 }
 

@@ -84,6 +84,26 @@ func busy() *Snapshot {
 	}
 }
 
+// observing is the incident of busy while nothing is held back.
+func observing() *Snapshot {
+	s := busy()
+	s.Mode = "observe"
+	for i := range s.Flows {
+		s.Flows[i].Refused, s.Flows[i].Observed = 0, true
+	}
+	s.Flows[0].WouldWait, s.Flows[0].WouldRefuse = 3112, 5230
+	s.Refusals[0].Observed, s.Refusals[2].Observed = true, true
+	s.Observed = &ObservedView{
+		Rules: []string{"*"}, Passed: 190_310, Waited: 3115, Refused: 5231, Gone: 7,
+		ByCode: map[string]uint64{"wait_too_long": 5100, "wait_expired": 131},
+		Pools:  []PoolView{{Name: "shared", Seats: 64, InUse: 47, Waiting: 388}},
+		Levels: []LevelView{{Pool: "shared", Level: "batch", Waiting: 387}},
+	}
+	all, most := 1.0, .99954
+	s.Promise = PromiseView{Availability: &most, Availability1m: &all, Availability5m: &most, Availability60m: &all}
+	return s
+}
+
 func body(t *testing.T, d *desk, path string) []byte {
 	t.Helper()
 	answer := d.ask(request{path: path})

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"go.uber.org/zap"
 
 	"tidegate/gateway/config"
 )
@@ -33,11 +32,14 @@ func (r role) String() string { return [...]string{"viewer", "operator", "owner"
 type visitor struct {
 	name string // empty: no token was needed
 	role role
+
+	sum     [sha256.Size]byte // of the token
+	session sessionID         // zero: the token itself was sent
+	until   time.Time         // when the session ends
 }
 
 type token struct {
 	visitor
-	sum   [sha256.Size]byte
 	valid bool
 }
 
@@ -75,42 +77,49 @@ func match(tokens []token, sum [sha256.Size]byte) (visitor, bool) {
 	return tokens[found].visitor, true
 }
 
+// withoutToken is who comes where no token is configured.
+func (c *Console) withoutToken() (visitor, *problem) {
+	if c.guard.loopback {
+		return visitor{role: roleOwner}, nil
+	}
+	return visitor{}, problemOpenListener
+}
+
 func (c *Console) authenticate(ctx *fasthttp.RequestCtx) (visitor, *problem) {
 	tokens := *c.tokens.Load()
 	if len(tokens) == 0 {
-		if c.guard.loopback {
-			return visitor{role: roleOwner}, nil
-		}
-		return visitor{}, problemOpenListener
+		return c.withoutToken()
 	}
 	sent, ok := sentToken(ctx)
 	if !ok {
+		if who, ok := c.inSession(ctx, tokens); ok {
+			return who, nil
+		}
 		challenge(ctx)
 		return visitor{}, problemNoToken
 	}
-	now, from := time.Now(), source(ctx.RemoteAddr())
 	// Asked before the token is looked at: else guessing would go on behind the answer.
-	if wait := c.guard.attempts.lockedFor(from, now); wait > 0 {
-		ctx.Response.Header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
-		return visitor{}, problemLockedOut
+	if wait := c.guard.attempts.lockedFor(source(ctx.RemoteAddr()), time.Now()); wait > 0 {
+		return visitor{}, lockedOut(ctx, wait)
 	}
 	sum := sha256.Sum256(sent)
 	if who, ok := match(tokens, sum); ok {
 		return who, nil
 	}
-	if c.guard.attempts.failed(from, sum, now) {
-		c.options.Log.Warn("console_locked_out", zap.Stringer("address", from),
-			zap.Int("wrong_tokens", maxAttempts), zap.Duration("within", attemptSpan))
-	}
+	c.wrongToken(ctx, sum)
 	challenge(ctx)
 	return visitor{}, problemBadToken
 }
 
-// challenge names the ways to send a token. Basic is for browsers, which can send no other: the
-// token is the password, and the name does not matter.
+func lockedOut(ctx *fasthttp.RequestCtx, wait time.Duration) *problem {
+	ctx.Response.Header.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
+	return problemLockedOut
+}
+
+// challenge names the way to send a token. That Basic is taken too, with the token as the password, is
+// not said: a browser that hears of it asks with a window of its own, where the page has one.
 func challenge(ctx *fasthttp.RequestCtx) {
-	ctx.Response.Header.Add("WWW-Authenticate", `Bearer realm="tidegate"`)
-	ctx.Response.Header.Add("WWW-Authenticate", `Basic realm="tidegate: the token is the password", charset="UTF-8"`)
+	ctx.Response.Header.Set("WWW-Authenticate", `Bearer realm="tidegate"`)
 }
 
 // sentToken is the token of the request's one Authorization header.
