@@ -61,7 +61,7 @@ func (g *Gateway) rulesOf(p *policy.Policy, c *policy.Caller, touching map[strin
 			rule := p.Choose(c, r, s)
 			v := console.CallerRule{
 				Route: r.Name, Semantic: s.Name, Registered: s.Name != policy.DefaultSemantic,
-				Rule: rule.ID, At: rule.At, Rate: rule.RateText, FileRate: rule.RateText,
+				Rule: rule.ID, At: rule.At, Rate: rule.RateText, MaxRate: rule.MaxRateText, FileRate: rule.FileRateText,
 				MaxWaitMS: rule.MaxWait.Milliseconds(), OverRate: e.OverRate, Level: rule.Level, Overrides: []string{},
 			}
 			for _, o := range e.Overrides {

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -116,4 +117,30 @@ func TestAWalkGoesOnWhileRequestsDo(t *testing.T) {
 	}
 	stop.Store(true)
 	wg.Wait()
+}
+
+// Flows are described in the order asked for; those that were dropped meanwhile are left out, whoever has their slots now.
+func TestOnlyFlowsThatAreStillThereAreDescribed(t *testing.T) {
+	s := New(onePool(10, 3))
+	now := time.Now()
+	tm := terms(rule(10, time.Minute, "batch", time.Second))
+	var flows []*Flow
+	for i := range 3 * flowChunk {
+		flows = append(flows, s.Meter(now, Key{Caller: int32(i + 1), Semantic: chat, Route: NoRoute}, tm))
+	}
+	for i := 0; i < len(flows); i += 3 {
+		s.Unpin(flows[i])
+		s.core.drop(flows[i])
+	}
+	s.Meter(now, Key{Caller: 9999, Semantic: chat, Route: NoRoute}, tm) // in the slot of one of them
+	slices.Reverse(flows)
+	got := s.FlowStats(flows, nil)
+	if len(got) != 2*flowChunk {
+		t.Fatalf("%d flows, want %d", len(got), 2*flowChunk)
+	}
+	for i, st := range got {
+		if (st.Flow.Key.Caller-1)%3 == 0 || i > 0 && st.Flow.Key.Caller >= got[i-1].Flow.Key.Caller {
+			t.Fatalf("%d: caller %d after %d", i, st.Flow.Key.Caller, got[max(i, 1)-1].Flow.Key.Caller)
+		}
+	}
 }
