@@ -73,7 +73,8 @@ export function pen(canvas, width = canvas.clientWidth, height = canvas.clientHe
 export function area({ ctx, width, height }, values, most, { fill, stroke, slots = values.length, wide = 1.25 }) {
   const step = width / Math.max(1, slots - 1);
   const first = slots - values.length;
-  const y = (v) => height - 1 - (Math.min(v, most) / most) * (height - 3);
+  const floor = height - (stroke ? wide / 2 : 0);
+  const y = (v) => floor - (Math.min(v, most) / most) * (floor - 2);
   let from = -1;
   const end = (to) => {
     if (from < 0) return;

@@ -48,7 +48,7 @@ function card({ pool }, seen) {
     "article",
     { class: "card pool", "data-testid": `pool-${pool.name}`, "aria-label": t("pools.one", { name: pool.name }) },
     h("header", null, h("h2", null, pool.name), h("span", null, used, " ", share), waiting),
-    h("div", { class: "body" }, would, grid, legend, queue.el, readout, plot, lane),
+    h("div", { class: "body" }, h("div", { class: "pool-now" }, would, grid, legend, queue.el), h("div", { class: "pool-past" }, readout, plot, lane)),
   );
 
   const entries = Object.fromEntries(kinds.map((kind) => {
@@ -63,6 +63,8 @@ function card({ pool }, seen) {
   let cursor = null;
   let visible = false;
   function draw() {
+    setAttr(plot, "aria-label", t("pools.curve", { name: pool.name, used: count(kept.peak("in_use")), waiting: count(kept.peak("waiting")) }));
+    read();
     if (!visible) return;
     const { committed, excess, surge, seats, waiting: queued } = kept.fields;
     const sum = (a, b) => a.map((v, i) => (v === null || b[i] === null ? null : v + b[i]));
@@ -84,8 +86,6 @@ function card({ pool }, seen) {
     });
     chart.set([kept.times(), sum(two, surge), two, committed, seats]);
     drawLane(queued);
-    setAttr(plot, "aria-label", t("pools.curve", { name: pool.name, used: count(kept.peak("in_use")), waiting: count(kept.peak("waiting")) }));
-    read();
   }
   // Who waited has a lane of its own: over the seats it would hide them.
   function drawLane(queued) {
