@@ -80,7 +80,7 @@ export function callers(root, app, params) {
     keyed(chips, ["", ...standings].map((s) => ({ standing: s, n: s ? (counts[s] ?? 0) : all })), (c) => c.standing, ({ standing }) => {
       const n = h("b");
       const el = h("button", { type: "button", class: `chip standing ${standing}`, "data-testid": `standing-${standing || "all"}`, onclick: () => ask("standing", asked.standing === standing ? "" : standing) }, standing && icon(standing), h("span", null, standing ? t(`standing.${standing}`) : t("callers.all")), n);
-      el.update = (c) => setText(n, count(c.n));
+      el.update = (c) => (setText(n, count(c.n)), setAttr(el, "data-none", c.n ? null : "yes"));
       return el;
     });
     press();

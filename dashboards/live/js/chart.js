@@ -5,6 +5,9 @@ import { colour, onTheme } from "./theme.js";
 
 const { uPlot } = globalThis;
 
+// GUTTER is where the axis of the values stands, left of a curve.
+const GUTTER = 34;
+
 // curve draws data ([times, values...]) and keeps the width of root. o has height, series (uPlot's, with stroke and
 // fill as names of custom properties), scales, axes (of the values: true, or a list of uPlot's), sync (curves of one
 // name share the cursor) and onCursor(index or null). It answers { set(data), close() }.
@@ -19,13 +22,13 @@ export function curve(root, o) {
       {
         width: Math.max(120, root.clientWidth),
         height: o.height,
-        padding: [6, 0, 0, 0],
+        padding: [6, 14, 0, 0],
         legend: { show: false },
         cursor: { y: false, drag: { x: false, y: false }, points: { show: false }, ...(o.sync && { sync: { key: o.sync } }) },
         scales: { x: { time: true }, ...o.scales },
         axes: [
           { ...axis, size: 20, gap: 2, space: 60, values: (_, splits) => splits.map((s) => minute(new Date(s * 1000))), grid: { show: false } },
-          { ...axis, size: 34, gap: 4, space: 28, incrs: [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000, 50000, 100000, 1000000] },
+          { ...axis, size: GUTTER, gap: 4, space: 28, incrs: [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000, 50000, 100000, 1000000] },
         ],
         series: [{}, ...o.series.map((s) => ({ points: { show: false }, width: 1.5, ...s, stroke: s.stroke && colour(s.stroke), fill: s.fill && colour(s.fill) }))],
         hooks: { setCursor: [(u) => o.onCursor?.(u.cursor.idx ?? null)] },
@@ -70,7 +73,8 @@ export function pen(canvas, width = canvas.clientWidth, height = canvas.clientHe
 export function area({ ctx, width, height }, values, most, { fill, stroke, slots = values.length, wide = 1.25 }) {
   const step = width / Math.max(1, slots - 1);
   const first = slots - values.length;
-  const y = (v) => height - 1 - (Math.min(v, most) / most) * (height - 3);
+  const floor = height - (stroke ? wide / 2 : 0);
+  const y = (v) => floor - (Math.min(v, most) / most) * (floor - 2);
   let from = -1;
   const end = (to) => {
     if (from < 0) return;

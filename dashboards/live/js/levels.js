@@ -42,7 +42,7 @@ function row({ level }) {
     const most = now.max_wait_ms;
     setText(oldest, !now.waiting ? none : most ? t("levels.of", { wait: span(now.oldest_wait_ms), most: span(most) }) : span(now.oldest_wait_ms));
     const share = now.waiting && most ? Math.min(1, now.oldest_wait_ms / most) : 0;
-    bar.hidden = !most;
+    setStyle(bar, "visibility", share ? "visible" : "hidden");
     setStyle(bar.firstElementChild, "transform", `scaleX(${share.toFixed(3)})`);
     setAttr(el, "data-late", share >= 0.8 ? "yes" : null);
     setAttr(el, "data-waiting", now.waiting ? "yes" : null);

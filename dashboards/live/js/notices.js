@@ -8,6 +8,7 @@ import { icon } from "./icons.js";
 
 export function notices(root) {
   root.replaceChildren();
+  root.setAttribute("aria-label", t("notice.label"));
   root.keyed = undefined;
   return {
     update(snapshot) {

@@ -17,7 +17,7 @@ export function mount(root, app, params) {
   const refusals = panel("refusals", t("overview.refusals"), t("overview.all_refusals"));
   root.append(top, start, middle, list, h("div", { class: "late" }, surges.el, refusals.el));
 
-  const parts = [strip(top, app), pools(middle, app), callers(list, app, params)];
+  const parts = [strip(top), pools(middle), callers(list, app, params)];
   let gone = false;
   const late = [
     [surges, () => import("./panels/surges.js")],

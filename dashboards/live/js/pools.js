@@ -1,16 +1,17 @@
 // Pools: each with its seats as cells, its queue by level, and its last 15 minutes.
 
-import { curve } from "./chart.js";
+import { area, curve, pen } from "./chart.js";
 import { h, keyed, setAttr, setText } from "./dom.js";
 import { clock, count, percent } from "./format.js";
 import { t } from "./i18n.js";
 import { levels } from "./levels.js";
 import { past } from "./past.js";
 import { cells, kinds } from "./seats.js";
+import { colour } from "./theme.js";
 
 const letters = { lent: "L", borrowed: "B" };
 
-export function pools(root, app) {
+export function pools(root) {
   const list = h("div", { class: "pools" });
   const seen = new IntersectionObserver((entries) => entries.forEach((e) => e.target.seen(e.isIntersecting)), { rootMargin: "200px" });
   root.append(h("section", { "aria-label": t("pools.label") }, list));
@@ -23,7 +24,7 @@ export function pools(root, app) {
         levels: snapshot.levels.filter((l) => l.pool === pool.name),
         wouldLevels: snapshot.observed?.levels.filter((l) => l.pool === pool.name) ?? [],
       }));
-      keyed(list, items, (item) => item.pool.name, (item) => card(item, app, seen));
+      keyed(list, items, (item) => item.pool.name, (item) => card(item, seen));
     },
     unmount() {
       seen.disconnect();
@@ -32,7 +33,7 @@ export function pools(root, app) {
   };
 }
 
-function card({ pool }, app, seen) {
+function card({ pool }, seen) {
   const used = h("strong");
   const share = h("span", { class: "soft" });
   const waiting = h("span", { class: "pool-waiting" });
@@ -41,12 +42,13 @@ function card({ pool }, app, seen) {
   const legend = h("ul", { class: "legend" });
   const readout = h("p", { class: "readout" });
   const plot = h("div", { class: "plot", role: "img" });
-  const queue = levels(app);
+  const lane = h("canvas", { class: "lane", "aria-hidden": "true", hidden: true });
+  const queue = levels();
   const el = h(
     "article",
     { class: "card pool", "data-testid": `pool-${pool.name}`, "aria-label": t("pools.one", { name: pool.name }) },
     h("header", null, h("h2", null, pool.name), h("span", null, used, " ", share), waiting),
-    h("div", { class: "body" }, would, grid, legend, queue.el, readout, plot),
+    h("div", { class: "body" }, h("div", { class: "pool-now" }, would, grid, legend, queue.el), h("div", { class: "pool-past" }, readout, plot, lane)),
   );
 
   const entries = Object.fromEntries(kinds.map((kind) => {
@@ -61,6 +63,8 @@ function card({ pool }, app, seen) {
   let cursor = null;
   let visible = false;
   function draw() {
+    setAttr(plot, "aria-label", t("pools.curve", { name: pool.name, used: count(kept.peak("in_use")), waiting: count(kept.peak("waiting")) }));
+    read();
     if (!visible) return;
     const { committed, excess, surge, seats, waiting: queued } = kept.fields;
     const sum = (a, b) => a.map((v, i) => (v === null || b[i] === null ? null : v + b[i]));
@@ -68,22 +72,27 @@ function card({ pool }, app, seen) {
     chart ??= curve(plot, {
       height: 96,
       sync: "pools",
-      scales: { y: { range: (_, low, high) => [0, Math.max(1, high) * 1.05] }, w: { range: (_, low, high) => [0, Math.max(10, high) * 1.05] } },
+      scales: { y: { range: (_, low, high) => [0, Math.max(1, high) * 1.05] } },
       series: [
         { stroke: "--surge", fill: "--surge" },
         { stroke: "--excess", fill: "--excess" },
         { stroke: "--committed", fill: "--committed" },
         { stroke: "--soft", dash: [4, 4], width: 1 },
-        { stroke: "--ink", scale: "w", width: 1.25 },
       ],
       onCursor(i) {
         cursor = i;
         read();
       },
     });
-    chart.set([kept.times(), sum(two, surge), two, committed, seats, queued]);
-    setAttr(plot, "aria-label", t("pools.curve", { name: pool.name, used: count(kept.peak("in_use")), waiting: count(kept.peak("waiting")) }));
-    read();
+    chart.set([kept.times(), sum(two, surge), two, committed, seats]);
+    drawLane(queued);
+  }
+  // Who waited has a lane of its own: over the seats it would hide them.
+  function drawLane(queued) {
+    const most = kept.peak("waiting");
+    lane.hidden = !most;
+    const p = most ? pen(lane) : null;
+    if (p) area(p, queued, most, { fill: colour("--lane"), stroke: colour("--ink"), wide: 1 });
   }
   function read() {
     const of = (field, i) => count(kept.fields[field][i]);

@@ -13,7 +13,7 @@ export function strip(root) {
   const head = h("strong");
   const told = h("span");
   const shares = h("dl", { class: "shares" });
-  const promise = h("div", { class: "promise" }, sign, h("div", null, h("h2", null, head), h("p", null, told), shares));
+  const promise = h("div", { class: "promise" }, sign, h("div", null, h("h2", null, head), h("p", null, told), h("div", { class: "available" }, h("span", null, t("strip.available")), shares)));
 
   const figures = {
     requests: figure("strip.requests"),
@@ -57,13 +57,13 @@ export function strip(root) {
       const key = JSON.stringify(over);
       if (shares.key !== key) {
         shares.key = key;
-        fill(shares, over.map(([n, share]) => h("div", null, h("dt", null, t("strip.available", { n })), h("dd", { class: share !== null && share < 1 ? "warn" : null }, availability(share)))));
+        fill(shares, over.map(([n, share]) => h("div", null, h("dt", null, t("unit.min", { n })), h("dd", { class: share !== null && share < 1 ? "warn" : null }, availability(share)))));
       }
 
       const { totals } = s;
       figures.requests.set(rate(totals.requests_per_s), t("strip.admitted", { n: rate(totals.admitted_per_s) }));
-      figures.waiting.set(count(totals.waiting), t("strip.in_flight", { n: count(totals.in_flight) }), totals.waiting ? "warn" : "");
-      figures.refused.set(rate(totals.refused_per_s), t("strip.see_refusals"), totals.refused_per_s ? "bad" : "");
+      figures.waiting.set(count(totals.waiting), t("strip.in_flight", { n: count(totals.in_flight) }));
+      figures.refused.set(rate(totals.refused_per_s), t("strip.see_refusals"), totals.refused_per_s ? "warn" : "");
       figures.surging.set(count(totals.surging), t("strip.flows", { n: s.flows_total, count: count(s.flows_total) }), totals.surging ? "bad" : "");
       const down = s.targets.filter((one) => !one.healthy);
       const up = s.targets.length - down.length;

@@ -19,7 +19,7 @@ export function topbar(root, app, { speak }) {
     badges[name] = h("span", { class: "badge", hidden: true });
     nav[name] = h("a", { href: name === "overview" ? "#/" : `#/${name}` }, t(`nav.${name}`), badges[name]);
   }
-  const menu = h("nav", { id: "menu", "aria-label": t("nav.label") }, Object.values(nav));
+  const menu = h("nav", { id: "menu", "aria-label": t("nav.label") }, Object.values(nav), app.session.login && h("button", { class: "bare leave", type: "button", onclick: logout }, t("session.leave")));
   const menuButton = h(
     "button",
     { class: "bare menu-button", type: "button", "aria-expanded": "false", "aria-controls": "menu", "aria-label": t("nav.menu"), onclick: () => open(!menu.classList.contains("open")) },
@@ -48,7 +48,7 @@ export function topbar(root, app, { speak }) {
   themed();
   const help = h("button", { class: "bare", type: "button", "aria-label": t("help.open"), title: t("help.open"), onclick: () => showHelp() }, icon("help"));
   const me = h("span", { class: "me" });
-  const leave = h("button", { class: "bare", type: "button", hidden: true, onclick: () => api.del("session").then(() => location.reload(), () => location.reload()) }, t("session.leave"));
+  const leave = h("button", { class: "bare", type: "button", hidden: true, onclick: logout }, t("session.leave"));
   const who = () => {
     const { name, role, login } = app.session;
     setText(me, name ? t("session.who", { name, role: t(`role.${role}`) }) : "");
@@ -62,7 +62,7 @@ export function topbar(root, app, { speak }) {
       "header",
       { class: "topbar" },
       h("a", { class: "skip", href: "#view", onclick: skip }, t("nav.skip")),
-      h("a", { class: "home", href: "#/" }, wave(), h("span", null, "tidegate")),
+      h("a", { class: "home", href: "#/", "aria-label": "tidegate" }, wave(), h("span", null, "tidegate")),
       menuButton,
       menu,
       h("div", { class: "tools" }, conn, reload, h("span", { class: "who" }, me, leave), help, themeButton, lang),
@@ -89,6 +89,8 @@ export function topbar(root, app, { speak }) {
     },
   };
 }
+
+const logout = () => api.del("session").finally(() => location.reload());
 
 function badge(el, n, key) {
   el.hidden = !n;

@@ -6,9 +6,10 @@ import { h, setAttr, setStyle } from "./dom.js";
 import { t } from "./i18n.js";
 
 const EVERY = 1000; // ms between two fetches
-const AFTER_SCROLL = 60; // ms until rows that came into sight are fetched
+const AFTER_SCROLL = 40; // ms until rows that came near are fetched
 const SPARE = 6; // rows above and below those in sight that exist
 const MARGIN = 20; // rows above and below those in sight that are fetched
+const AHEAD = 60; // the same on the side to which the list is being scrolled
 const POINTED = 4000; // ms after the pointer last moved in the list that the order is kept
 const KEYED = 8000; // the same after a key
 const STALE = 4000; // ms without news after which a row says so
@@ -33,6 +34,9 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
   let keyAt = -KEYED;
   let pointerAt = -POINTED;
   let timer = 0;
+  let scrolling = 0; // the timer of a fetch after scrolling
+  let scrolledTo = 0;
+  let direction = 0;
   let fetching = false;
   let again = false;
   let drawing = 0;
@@ -61,9 +65,11 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
     fetching = true;
     const mine = turn;
     const seen = Math.ceil((scroller.clientHeight || 600) / height) + 1;
-    const first = Math.max(0, Math.floor(scroller.scrollTop / height) - MARGIN);
+    const above = direction < 0 ? AHEAD : MARGIN;
+    const below = direction > 0 ? AHEAD : MARGIN;
+    const first = Math.max(0, Math.floor(scroller.scrollTop / height) - above);
     try {
-      const page = await app.api.get("callers", { ...asked, sort: asked.sort || "attention", offset: first, limit: seen + 2 * MARGIN });
+      const page = await app.api.get("callers", { ...asked, sort: asked.sort || "attention", offset: first, limit: seen + above + below });
       if (mine === turn) take(page, first);
     } catch {
       // The top bar says that the gateway does not answer; what is shown stays.
@@ -76,7 +82,11 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
     }
   }
 
-  const tick = () => (document.visibilityState === "visible" ? fetchRows() : (timer = setTimeout(tick, EVERY)));
+  function tick() {
+    direction = 0;
+    if (document.visibilityState === "visible") fetchRows();
+    else timer = setTimeout(tick, EVERY);
+  }
 
   function take(page, first) {
     const now = performance.now();
@@ -144,15 +154,23 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
   const redraw = () => (drawing ||= requestAnimationFrame(draw));
 
   scroller.addEventListener("scroll", () => {
+    direction = Math.sign(scroller.scrollTop - scrolledTo);
+    scrolledTo = scroller.scrollTop;
     redraw();
-    const [from, to] = range(0);
+    if (scrolling) return;
+    const [from, to] = range(MARGIN / 2);
     for (let i = from; i < to; i++) {
       if (callers.has(ids[i])) continue;
-      clearTimeout(timer);
-      timer = setTimeout(fetchRows, AFTER_SCROLL);
+      scrolling = setTimeout(afterScroll, AFTER_SCROLL);
       return;
     }
   }, { passive: true });
+
+  function afterScroll() {
+    scrolling = 0;
+    fetchRows();
+  }
+
   grid.addEventListener("pointermove", (event) => event.pointerType !== "touch" && (pointerAt = performance.now()), { passive: true });
   grid.addEventListener("pointerleave", () => (pointerAt = -POINTED));
   grid.addEventListener("focusout", (event) => {
@@ -219,6 +237,7 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
       closed = true;
       turn++;
       clearTimeout(timer);
+      clearTimeout(scrolling);
       cancelAnimationFrame(drawing);
       resized.disconnect();
       document.removeEventListener("visibilitychange", awake);
