@@ -31,7 +31,7 @@ export function mount(root, app) {
   const resetButton = mayEdit ? h("button", { type: "button", class: "quiet", "data-testid": "config-reset", onclick: reset }, t("p.config.reset")) : null;
   const result = h("div", { "aria-live": "polite" });
   const played = h("div", { "aria-live": "polite" });
-  const versions = versionList(app, { changed: () => load(!dirty()), draft: dirty });
+  const versions = versionList(app, { changed: () => { conflict.replaceChildren(); load(!dirty()); }, draft: () => dirty() });
   const node = h("div", { class: "p-view" },
     h("div", { class: "p-head" }, h("h1", null, t("p.config.title")), state),
     mayApply ? null : h("p", { class: "notice info" }, h("span", null, t(mayEdit ? "p.config.operator" : "p.config.viewer", { role: app.session.role }))),
@@ -84,7 +84,6 @@ export function mount(root, app) {
         checked = null;
         problems.show([]);
         edit.show([]);
-        conflict.replaceChildren();
         swap(result, "", () => null);
         swap(played, "", () => null);
       }

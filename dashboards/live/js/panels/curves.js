@@ -47,7 +47,7 @@ function curve(app, id, semantic, span) {
     type: "button", class: "p-small", hidden: true, "data-testid": `curve-rate-${semantic}`, onclick: () => openAction(app, { caller: id, semantic, kind: "rate" }),
   }, t("p.rule.change"));
   const node = h("figure", { class: "p-curve", "data-testid": `curve-${semantic}` }, h("figcaption", null, h("b", null, semantic), now, action), place, fault);
-  const chart = drawing(place, [
+  const chart = drawing(place, t("p.curve.time"), [
     { label: t("p.curve.rate"), colour: "--tide", fill: "--water" },
     { label: t("p.curve.expected"), colour: "--warn", dash: [4, 4] },
     { label: t("p.curve.refused"), colour: "--bad" },

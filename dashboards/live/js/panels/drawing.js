@@ -2,9 +2,9 @@
 import { minute, moment, rate } from "../format.js";
 import { colour, onTheme } from "../theme.js";
 
-// drawing draws series, each {label, colour, fill, dash}, into a place. draw(data, from, to) has the moments first,
+// drawing draws series, each {label, colour, fill, dash}, into a place; time is the word for the moment. draw(data, from, to) has the moments first,
 // in seconds.
-export function drawing(place, series, height = 130) {
+export function drawing(place, time, series, height = 160) {
   let chart = null;
   let last = null;
   const make = () => {
@@ -16,11 +16,11 @@ export function drawing(place, series, height = 130) {
       legend: { live: true },
       scales: { x: { time: true, range: () => [last[1], last[2]] }, y: { range: (_, low, high) => [0, Math.max(1, (high ?? 0) * 1.1)] } },
       axes: [
-        { ...axis, values: (_, ticks) => ticks.map((s) => (last[2] - last[1] > 100_000 ? day(s) : minute(s * 1000))) },
+        { ...axis, size: 26, values: (_, ticks) => ticks.map((s) => (last[2] - last[1] > 100_000 ? day(s) : minute(s * 1000))) },
         { ...axis, size: 44, values: (_, ticks) => ticks.map((n) => rate(n)) },
       ],
       series: [
-        { value: (_, s) => (s == null ? "" : moment(s * 1000)) },
+        { label: time, value: (_, s) => (s == null ? "" : moment(s * 1000)) },
         ...series.map((s) => ({ label: s.label, stroke: colour(s.colour), fill: s.fill ? colour(s.fill) : undefined, dash: s.dash, width: 1.5, points: { show: false }, value: (_, n) => rate(n) })),
       ],
     }, last[0], place);

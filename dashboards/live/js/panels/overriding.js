@@ -34,7 +34,8 @@ function restore(app, o) {
 }
 
 function remove(app, name, reason) {
-  return app.api.del("overrides", { name, reason });
+  // Without a content type no write of a browser is taken, so that no form of another page can make one.
+  return app.api.del("overrides", { name, reason }, { headers: { "Content-Type": "application/json" } });
 }
 
 function withNotes(said, made) {

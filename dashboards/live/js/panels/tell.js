@@ -67,7 +67,7 @@ export function surge(app, s) {
   const { t } = app;
   const key = s.baseline > 0 ? "p.told.surge" : "p.told.surge_from_nothing";
   return t(key, {
-    observed: rate(s.observed), expected: rate(s.baseline), ratio: times(s.ratio), score: count(s.score), needed: count(s.needed),
+    observed: rate(s.observed), expected: rate(s.baseline), ratio: times(s.ratio), score: rate(s.score), needed: rate(s.needed),
   }) + season(app, s);
 }
 
