@@ -32,7 +32,7 @@ function show(app, title, kind, part, overrides) {
   const change = h("div", { "aria-live": "polite", "data-testid": "action-change" });
   const standing = (choice) => overrides.find((o) => o.name === choice.name) ?? null;
   const dialog = openDialog(app, {
-    title, reason: true, danger: kind === "pause", submit: t(`p.action.${kind}.submit`),
+    title, reason: "", danger: kind === "pause", submit: t(`p.action.${kind}.submit`),
     body: [part.node, ends?.node, h("section", { class: "p-change" }, h("h3", null, t("p.action.change")), change)],
     onSubmit: async (reason) => {
       const choice = part.choice();

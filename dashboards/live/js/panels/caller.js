@@ -43,11 +43,22 @@ export function mount(root, app, params) {
       asking = false;
     }
   };
+  // What an override changes is in the next count of the flows, at most a second later.
+  let hurried = 0;
+  const hurry = () => {
+    clearInterval(hurried);
+    let left = 8;
+    hurried = setInterval(() => (left-- > 0 ? ask() : clearInterval(hurried)), 200);
+    ask();
+  };
+  addEventListener("tidegate:changed", hurry);
   ask();
   return {
     update: ask,
     unmount() {
       gone = true;
+      clearInterval(hurried);
+      removeEventListener("tidegate:changed", hurry);
       parts?.unmount();
       node.remove();
     },

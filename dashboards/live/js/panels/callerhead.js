@@ -1,5 +1,5 @@
 // Who a caller is, how it stands, and what can be done about it.
-import { h, setText } from "../dom.js";
+import { h, setAttr, setText } from "../dom.js";
 import { count, rate } from "../format.js";
 import { openAction } from "./actions.js";
 import { standingBadge, swap } from "./parts.js";
@@ -7,7 +7,7 @@ import { standingBadge, swap } from "./parts.js";
 export function callerHead(app, id) {
   const { t } = app;
   const name = h("span", { class: "p-caller-name" });
-  const standing = h("span");
+  const standing = h("span", { "data-testid": "caller-standing" });
   const terms = h("p", { class: "p-terms" });
   const figures = ["rate", "admitted", "refused", "in_flight", "waiting"].map((key) => ({ key, value: h("dd"), title: t(`p.caller.figure.${key}`) }));
   const actions = h("div", { class: "p-actions" });
@@ -17,6 +17,7 @@ export function callerHead(app, id) {
       h("dl", { class: "p-figures" }, figures.map((f) => h("div", null, h("dt", null, f.title), f.value)))),
     update({ caller }) {
       setText(name, caller.name);
+      setAttr(standing, "data-standing", caller.standing);
       swap(standing, caller.standing, () => standingBadge(app, caller.standing));
       swap(terms, `${caller.plan} ${caller.pool} ${caller.enabled}`, () => [
         t("p.caller.plan"), " ", h("b", null, caller.plan), " · ", t("p.caller.pool"), " ", h("b", null, caller.pool), " · ",

@@ -29,6 +29,7 @@ export function mount(root, app) {
   const previewButton = mayEdit ? button("preview", "config-preview", false, preview) : null;
   const applyButton = mayApply ? button("apply", "config-apply", true, apply) : null;
   const resetButton = mayEdit ? h("button", { type: "button", class: "quiet", "data-testid": "config-reset", onclick: reset }, t("p.config.reset")) : null;
+  const why = h("input", { type: "text", maxlength: "500", autocomplete: "off", placeholder: t("p.reason"), "aria-label": t("p.reason"), "data-testid": "config-reason", hidden: true });
   const result = h("div", { "aria-live": "polite" });
   const played = h("div", { "aria-live": "polite" });
   const versions = versionList(app, { changed: () => { conflict.replaceChildren(); load(!dirty()); }, draft: () => dirty() });
@@ -37,13 +38,14 @@ export function mount(root, app) {
     mayApply ? null : h("p", { class: "notice info" }, h("span", null, t(mayEdit ? "p.config.operator" : "p.config.viewer", { role: app.session.role }))),
     fault, conflict,
     h("div", { class: "card p-editor-card" }, edit.node,
-      h("div", { class: "p-editor-bar" }, problems.count, h("span", { class: "toolbar" }, resetButton, checkButton, previewButton, applyButton))),
+      h("div", { class: "p-editor-bar" }, problems.count, h("span", { class: "toolbar" }, mayApply ? why : null, resetButton, checkButton, previewButton, applyButton))),
     problems.node, result, played, section(t("p.versions.title"), versions.node));
   root.append(node);
   edit.readOnly(!mayEdit);
 
   let base = { text: null, etag: "", version: 0 };
   let checked = null; // the answer for the text as it is now
+  let shown = null; // the text whose change is in sight
   let gone = false;
   let turn = 0;
   let seen = 0; // the last version that was looked at
@@ -66,6 +68,7 @@ export function mount(root, app) {
     if (previewButton) previewButton.disabled = !changed || Boolean(checked && !checked.ok);
     if (applyButton) applyButton.disabled = !changed || Boolean(checked && !checked.ok);
     if (resetButton) resetButton.hidden = !changed;
+    why.hidden = !changed;
     const force = app.snapshot?.config.version ?? base.version;
     setText(state, changed ? t(force > base.version && base.version ? "p.config.dirty_behind" : "p.config.dirty", { version: base.version, force }) : t("p.config.in_force", { version: base.version || force }));
     state.classList.toggle("p-warn", changed && force > base.version);
@@ -124,13 +127,18 @@ export function mount(root, app) {
       problems.show(answer.problems ?? []);
       edit.show(answer.problems ?? []);
       buttons();
-      if (told || result.childNodes.length) swap(result, JSON.stringify(answer), () => checkView(app, answer));
+      if (told || result.childNodes.length) showChange(answer, text);
       if (told) app.say(answer.ok ? t("p.config.ok") : t("p.config.faults", { n: answer.problems.length }));
       return answer;
     } catch (err) {
       if (!gone && mine === turn) fault.replaceChildren(problemBox(app, err));
       return null;
     }
+  }
+
+  function showChange(answer, text) {
+    swap(result, JSON.stringify([answer.ok, answer.diff, answer.asides, answer.restart_needed]), () => checkView(app, answer));
+    shown = answer.ok ? text : null;
   }
 
   async function preview() {
@@ -143,7 +151,7 @@ export function mount(root, app) {
         checked = answer;
         problems.show(answer.problems ?? []);
         edit.show(answer.problems ?? []);
-        swap(result, JSON.stringify([answer.diff, answer.asides, answer.ok]), () => checkView(app, answer));
+        showChange(answer, text);
       }
       swap(played, JSON.stringify(answer), () => previewView(app, answer));
       played.scrollIntoView({ block: "nearest", behavior: "smooth" });
@@ -157,30 +165,42 @@ export function mount(root, app) {
     }
   }
 
+  // apply asks only where the change is not in sight yet: nothing is applied unseen.
   async function apply() {
+    const text = edit.text();
+    const seen = shown === text && checked?.ok;
     const answer = await check(true);
     if (!answer?.ok) return;
-    const text = edit.text();
+    if (seen) {
+      try {
+        await put(text, why.value.trim());
+      } catch (err) {
+        fault.replaceChildren(problemBox(app, err));
+      }
+      return;
+    }
     openDialog(app, {
-      title: t("p.config.apply_title"), reason: true, wide: true, submit: t("p.config.apply_submit"),
+      title: t("p.config.apply_title"), reason: why.value, wide: true, submit: t("p.config.apply_submit"),
       body: [h("p", null, t("p.config.apply_note", { version: base.version })), diffView(app, answer.diff), ...checkNotes(answer)],
-      onSubmit: async (reason) => {
-        try {
-          const made = await app.api.put("config", { config: text, ...(reason ? { reason } : {}) }, { headers: { "If-Match": base.etag } });
-          applied(made, text);
-        } catch (err) {
-          if (err.status === 412) {
-            outrun(text);
-            return;
-          }
-          if (err.problems?.length) {
-            problems.show(err.problems);
-            edit.show(err.problems);
-          }
-          throw err;
-        }
-      },
+      onSubmit: (reason) => put(text, reason),
     });
+  }
+
+  async function put(text, reason) {
+    try {
+      const made = await app.api.put("config", { config: text, ...(reason ? { reason } : {}) }, { headers: { "If-Match": base.etag } });
+      applied(made, text);
+    } catch (err) {
+      if (err.status === 412) {
+        await outrun(text);
+        return;
+      }
+      if (err.problems?.length) {
+        problems.show(err.problems);
+        edit.show(err.problems);
+      }
+      throw err;
+    }
   }
 
   function checkNotes(answer) {
@@ -190,6 +210,8 @@ export function mount(root, app) {
 
   function applied(made, text) {
     base = { text, etag: made.etag, version: made.version };
+    why.value = "";
+    shown = null;
     keep();
     conflict.replaceChildren();
     swap(result, "", () => null);

@@ -30,5 +30,5 @@ export function checkView(app, answer) {
   return section(t("p.config.change"),
     answer.restart_needed?.length ? h("p", { class: "p-warn" }, t("p.config.restart", { keys: answer.restart_needed.join(", ") })) : null,
     answer.asides?.length ? h("div", { class: "p-warn" }, t("p.config.asides", { n: answer.asides.length }), h("ul", { class: "p-bullets" }, answer.asides.map((o) => h("li", null, h("code", null, o.name), ` ${o.aside}`)))) : null,
-    diffView(app, answer.diff));
+    diffView(app, answer.diff, "config-diff"));
 }

@@ -5,14 +5,14 @@ import { problemBox } from "./parts.js";
 
 let count = 0;
 
-// openDialog shows body under a title. onSubmit gets the reason; while what it returns is pending, the
+// openDialog shows body under a title. Where reason is a text, one is asked for, and it stands there already. onSubmit gets it; while what it returns is pending, the
 // dialog waits; if it fails, the dialog stays and says why. Without onSubmit there is only Close.
-export function openDialog(app, { title, body, submit, danger = false, reason = false, wide = false, onSubmit }) {
+export function openDialog(app, { title, body, submit, danger = false, reason = null, wide = false, onSubmit }) {
   const { t } = app;
   const before = document.activeElement;
   const id = `p-dialog-${++count}`;
   const fault = h("div", { class: "p-fault", role: "alert" });
-  const why = reason ? h("input", { id: `${id}-why`, type: "text", maxlength: "500", autocomplete: "off", "data-testid": "dialog-reason" }) : null;
+  const why = reason !== null ? h("input", { id: `${id}-why`, value: reason, type: "text", maxlength: "500", autocomplete: "off", "data-testid": "action-reason" }) : null;
   const ok = onSubmit ? h("button", { type: "submit", class: danger ? "danger" : "primary", "data-testid": "dialog-submit" }, submit) : null;
   const cancel = h("button", { type: "button", "data-testid": "dialog-cancel" }, t(onSubmit ? "p.cancel" : "p.close"));
   const form = h("form", { class: "p-dialog-form" },

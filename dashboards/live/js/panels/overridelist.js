@@ -1,8 +1,7 @@
 // Overrides as a table, each of which can be taken back.
 import { h, keyed } from "../dom.js";
-import { openDialog } from "./dialog.js";
-import { callerHref, cells, diffView, empty, swap, table, when } from "./parts.js";
-import { dropOverride, untilText } from "./overriding.js";
+import { dropOverride } from "./overriding.js";
+import { busy, callerHref, cells, empty, swap, table, when } from "./parts.js";
 
 // overrideList shows overrides. done is called after one was taken back.
 export function overrideList(app, { own = false, done } = {}) {
@@ -30,13 +29,13 @@ export function overrideList(app, { own = false, done } = {}) {
 function values(app, o, own, done) {
   const { t } = app;
   const caller = callerOf(o.name);
-  const undo = mayDrop(app, o.name) ? h("button", {
-    type: "button", class: "p-small", "data-testid": "override-undo", onclick: () => ask(app, o, done),
+  const button = mayDrop(app, o.name) ? h("button", {
+    type: "button", class: "p-small", "data-testid": "override-undo", onclick: (event) => undo(app, o, event.currentTarget, done),
   }, t("p.override.undo")) : null;
   return [
     [h("code", null, o.name), caller && !own ? [" ", h("a", { href: callerHref(caller) }, t("p.override.caller"))] : null,
       o.aside ? h("span", { class: "p-warn p-block" }, t("p.override.aside", { why: o.aside })) : null],
-    h("code", null, o.value), o.until ? when(o.until) : t("p.override.no_end"), o.actor || "–", when(o.made), o.reason || "–", undo ?? "–",
+    h("code", null, o.value), o.until ? when(o.until) : t("p.override.no_end"), o.actor || "–", when(o.made), o.reason || "–", button ?? "–",
   ];
 }
 
@@ -52,15 +51,14 @@ function callerOf(name) {
   return kind === "callers" ? rest : rest.slice(0, Math.max(0, rest.lastIndexOf("/")));
 }
 
-function ask(app, o, done) {
-  const { t } = app;
-  openDialog(app, {
-    title: t("p.override.undo_title"), reason: true, submit: t("p.override.undo"),
-    body: [h("p", null, t("p.override.undo_note")),
-      diffView(app, `- ${o.name} = ${o.value}  (${untilText(app, o.until)})\n+ ${t("p.action.file_line", { name: o.name })}\n`)],
-    onSubmit: async (reason) => {
-      await dropOverride(app, o, reason);
+// undo takes one back at once: what was there is told and can be put back as quickly.
+function undo(app, o, button, done) {
+  return busy(button, async () => {
+    try {
+      await dropOverride(app, o, "");
       done?.();
-    },
+    } catch (err) {
+      app.toast(err.detail || app.t("p.failed_unreachable"), "bad");
+    }
   });
 }

@@ -27,6 +27,7 @@ export function mount(root, app) {
   const node = h("div", { class: "p-view" }, h("div", { class: "p-head" }, h("h1", null, t("p.overrides.title")), add),
     h("p", { class: "p-lead" }, t("p.overrides.lead")), fault, list.node);
   root.append(node);
+  addEventListener("tidegate:changed", ask);
   ask();
 
   // An override that is made, taken back or over is one more version.
@@ -39,6 +40,7 @@ export function mount(root, app) {
     },
     unmount() {
       gone = true;
+      removeEventListener("tidegate:changed", ask);
       node.remove();
     },
   };
@@ -59,7 +61,7 @@ function askNew(app, kept, done) {
     h("p", { class: "soft" }, t("p.overrides.forms")),
     h("label", { class: "p-field" }, h("span", null, t("p.override.value")), value), ends.node);
   const dialog = openDialog(app, {
-    title: t("p.overrides.add"), body, reason: true, submit: t("p.overrides.set"),
+    title: t("p.overrides.add"), body, reason: "", submit: t("p.overrides.set"),
     onSubmit: async (reason) => {
       const before = kept.find((o) => o.name === name.value.trim()) ?? null;
       await setOverride(app, { name: name.value.trim(), value: value.value.trim(), reason, ends: ends.value() }, before);

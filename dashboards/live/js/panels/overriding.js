@@ -7,9 +7,9 @@ import { icon } from "../icons.js";
 // told when it is done.
 export async function setOverride(app, { name, value, reason, ends }, before, said) {
   const made = await app.api.post("overrides", { name, value, ...(reason ? { reason } : {}), ...ends });
+  changed();
   undoable(app, withNotes(said ?? app.t("p.action.done", { name, value: String(value) }), made), async () => {
-    const again = before && lasting(before) ? restore(app, before) : remove(app, name, app.t("p.undo_reason"));
-    await again;
+    await (before && lasting(before) ? restore(app, before) : remove(app, name, app.t("p.undo_reason")));
   });
   return made;
 }
@@ -17,10 +17,16 @@ export async function setOverride(app, { name, value, reason, ends }, before, sa
 // dropOverride takes one back.
 export async function dropOverride(app, override, reason) {
   const made = await remove(app, override.name, reason);
+  changed();
   const said = withNotes(app.t("p.action.dropped", { name: override.name }), made);
   if (lasting(override)) undoable(app, said, () => restore(app, override));
   else app.toast(said, "good");
   return made;
+}
+
+// changed tells the views that are open, so that none of them waits for the next snapshot.
+function changed() {
+  dispatchEvent(new Event("tidegate:changed"));
 }
 
 function lasting(override) {
@@ -62,6 +68,7 @@ function undoable(app, said, undo) {
       button.disabled = true;
       try {
         await undo();
+        changed();
         app.toast(app.t("p.undone"), "good");
       } catch (err) {
         app.toast(err.detail || app.t("p.failed_unreachable"), "bad");

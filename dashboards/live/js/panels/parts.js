@@ -82,10 +82,10 @@ export async function busy(button, action) {
 }
 
 // diffView is a unified diff, each line marked by its sign and its colour.
-export function diffView(app, text) {
-  const lines = (text ?? "").replace(/\n$/, "").split("\n");
+export function diffView(app, text, testid) {
   if (!text) return empty(app.t("p.diff.none"));
-  return h("pre", { class: "p-diff", tabindex: "0", role: "group", "aria-label": app.t("p.diff.label") }, ...lines.map((line) => h("span", { class: diffClass(line) }, `${line}\n`)));
+  const lines = text.replace(/\n$/, "").split("\n");
+  return h("pre", { class: "p-diff", "data-testid": testid, tabindex: "0", role: "group", "aria-label": app.t("p.diff.label") }, ...lines.map((line) => h("span", { class: diffClass(line) }, `${line}\n`)));
 }
 
 function diffClass(line) {

@@ -16,7 +16,7 @@ export function previewView(app, view) {
   const pools = (view.pools ?? []).map((p) => h("li", null, t("p.preview.pool", {
     pool: p.name, before: t("p.preview.peak", { peak: count(p.peak_before), seats: count(p.seats_before) }), after: t("p.preview.peak", { peak: count(p.peak_after), seats: count(p.seats_after) }),
   })));
-  return section(t("p.preview.title"), h("div", { "data-testid": "preview-result" },
+  return section(t("p.preview.title"), h("div", { "data-testid": "config-preview-result" },
     h("p", null, t("p.preview.lead", { n: view.requests, requests: count(view.requests), from: minute(view.from), to: minute(view.to) }), " ", verdict(app, view)),
     view.rows?.length ? list.node : empty(t("p.preview.nothing")),
     view.same && view.rows?.length ? h("p", { class: "soft" }, t("p.preview.same", { n: view.same })) : null,

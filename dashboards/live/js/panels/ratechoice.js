@@ -11,11 +11,11 @@ export function rateChoice(app, { detail, overrides, semantic }) {
   const select = h("select", { "data-testid": "action-semantic" }, ...names.map((name) => h("option", { value: name }, name)));
   select.value = names.includes(semantic) ? semantic : names[0] ?? "";
   const facts = h("dl", { class: "p-facts" });
-  const slider = h("input", { type: "range", class: "p-slider", min: "1", step: "1", "aria-label": t("p.action.rate.slider"), "data-testid": "action-slider" });
-  const number = h("input", { type: "number", class: "p-number", min: "1", step: "1", inputmode: "numeric", "aria-label": t("p.action.rate.number"), "data-testid": "action-number" });
+  const slider = h("input", { type: "range", class: "p-slider", min: "1", step: "1", "aria-label": t("p.action.rate.slider"), "data-testid": "rate-slider" });
+  const number = h("input", { type: "number", class: "p-number", min: "1", step: "1", inputmode: "numeric", "aria-label": t("p.action.rate.number"), "data-testid": "rate-number" });
   const span = h("span", { class: "p-rate-span" });
   const presets = h("div", { class: "p-choices" });
-  const back = h("label", { class: "p-choice" }, h("input", { type: "checkbox", "data-testid": "action-file-rate" }), h("span", null, t("p.action.rate.back")));
+  const back = h("label", { class: "p-choice" }, h("input", { type: "checkbox", "data-testid": "rate-file" }), h("span", null, t("p.action.rate.back")));
   const node = h("div", null,
     h("label", { class: "p-field" }, h("span", null, t("p.semantic")), select),
     facts,

@@ -62,7 +62,7 @@ function quoted(text) {
 function ask(app, r, decision, done) {
   const { t } = app;
   openDialog(app, {
-    title: t(`p.registration.${decision}_title`, { caller: r.caller, semantic: r.semantic }), danger: decision !== "approve", reason: true,
+    title: t(`p.registration.${decision}_title`, { caller: r.caller, semantic: r.semantic }), danger: decision !== "approve", reason: "",
     body: h("p", null, t(`p.registration.${decision}_note`, { level: r.level })), submit: t(`p.registration.${decision}`),
     onSubmit: async (reason) => {
       await app.api.post("registrations", { caller: r.caller, semantic: r.semantic, decision, ...(reason ? { reason } : {}) });

@@ -28,7 +28,7 @@ export function versionList(app, { changed, draft }) {
       const answer = await app.api.post("config/check", { config: then.data });
       diff = [diffView(app, answer.diff)];
       openDialog(app, {
-        title: t("p.versions.rollback_title", { version: v.version }), reason: true, wide: true, submit: t("p.versions.rollback_submit", { version: v.version }),
+        title: t("p.versions.rollback_title", { version: v.version }), reason: "", wide: true, submit: t("p.versions.rollback_submit", { version: v.version }),
         body: [h("p", null, t("p.versions.rollback_note")), draft() ? h("p", { class: "p-warn" }, t("p.versions.draft")) : null, diff],
         onSubmit: async (reason) => {
           const made = await app.api.post("config/rollback", { version: v.version, ...(reason ? { reason } : {}) }, { headers: { "If-Match": now.etag } });
@@ -55,7 +55,7 @@ export function versionList(app, { changed, draft }) {
 
 function item(app, first, rollback) {
   const { t } = app;
-  const node = h("li");
+  const node = h("li", { "data-testid": `version-${first.version}` });
   node.update = (v) => swap(node, `${v.current} ${app.can("owner")}`, () => [
     h("details", { class: v.current ? "p-item p-item-now" : "p-item" },
       h("summary", null,
