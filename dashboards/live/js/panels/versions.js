@@ -15,7 +15,8 @@ export function versionList(app, { changed, draft }) {
       const versions = await app.api.get("config/versions");
       newest = versions[0]?.version ?? 0;
       swap(nothing, String(versions.length > 0), () => (versions.length ? null : empty(t("p.versions.none"))));
-      keyed(list, versions, (v) => v.version, (v) => item(app, v, rollback));
+      const text = versions[0]?.hash;
+      keyed(list, versions.map((v) => ({ ...v, same: v.hash === text })), (v) => v.version, (v) => item(app, v, rollback));
     } catch (err) {
       swap(nothing, `fault ${Date.now()}`, () => problemBox(app, err));
     }
@@ -56,7 +57,7 @@ export function versionList(app, { changed, draft }) {
 function item(app, first, rollback) {
   const { t } = app;
   const node = h("li", { "data-testid": `version-${first.version}` });
-  node.update = (v) => swap(node, `${v.current} ${app.can("owner")}`, () => [
+  node.update = (v) => swap(node, `${v.current} ${v.same} ${app.can("owner")}`, () => [
     h("details", { class: v.current ? "p-item p-item-now" : "p-item" },
       h("summary", null,
         h("span", { class: "p-item-line" }, h("b", null, t("p.versions.number", { version: v.version })), when(v.time), h("span", null, v.actor || "–"),
@@ -65,7 +66,7 @@ function item(app, first, rollback) {
       h("div", { class: "p-item-body" },
         h("p", { class: "soft" }, [v.from ? t("p.audit.from", { from: v.from }) : "", t("p.versions.hash", { hash: v.hash.slice(0, 12) }), v.overrides?.length ? t("p.versions.overrides", { n: v.overrides.length }) : ""].filter(Boolean).join(" · ")),
         diffView(app, v.diff))),
-    app.can("owner") && !v.current ? h("button", { type: "button", class: "p-small p-item-do", "data-testid": `version-${v.version}-rollback`, onclick: () => rollback(v) }, t("p.versions.rollback")) : null,
+    app.can("owner") && !v.same ? h("button", { type: "button", class: "p-small p-item-do", "data-testid": `version-${v.version}-rollback`, onclick: () => rollback(v) }, t("p.versions.rollback")) : null,
   ]);
   return node;
 }
