@@ -108,9 +108,9 @@ func TestEachTextOfThePanelsIsThereAndIsUsed(t *testing.T) {
 		for _, match := range literal.FindAllStringSubmatch(module, -1) {
 			pattern := "^" + insert.ReplaceAllString(regexp.QuoteMeta(insert.ReplaceAllString(match[1], "\x00")), "") + "$"
 			pattern = strings.ReplaceAll(pattern, "\x00", `[\w.]+`)
-			found := false
+			says, found := regexp.MustCompile(pattern), false
 			for key := range texts {
-				if regexp.MustCompile(pattern).MatchString(key) {
+				if says.MatchString(key) {
 					used[key], found = true, true
 				}
 			}
