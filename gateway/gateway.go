@@ -35,8 +35,10 @@ type Gateway struct {
 	store   *config.Store // nil: nothing is kept
 	windows windows
 	// registry is what callers have registered themselves; nil: nothing.
-	registry policy.Registrations
-	seasons  seasons
+	registry          policy.Registrations
+	desk              callerDesk
+	auditRegistration func(console.AuditEntry) // nil: there is no trail
+	seasons           seasons
 
 	recorder atomic.Pointer[record.Recorder] // nil: nothing is recorded
 
@@ -139,6 +141,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.loadError.Store("")
 	g.telemetry = newTelemetry(o.Version, c.Metrics.MaxCallers, g.gauges)
 	g.nobody = g.telemetry.flow("", "")
+	g.openDesk()
 	if err := g.loadFirst(c, past); err != nil {
 		g.sample.Close()
 		return nil, err
@@ -185,6 +188,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	running.Go(func() { g.detect(beside) })
 	running.Go(func() { g.tend(beside) })
 	running.Go(func() { g.takeCensuses(beside) })
+	running.Go(func() { g.keepRegistrations(beside) })
 	if g.options.Path != "" {
 		running.Go(func() { g.watch(beside) })
 	}

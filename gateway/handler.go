@@ -40,6 +40,9 @@ func (x *exchange) identify() bool {
 		}
 		x.g.wouldBe(x.g.nobody, CodeAddressLimited.String())
 	}
+	if len(x.path) > 1 && x.path[1] == '.' && isDesk(x.path) {
+		return x.callerDesk()
+	}
 	if x.route = x.live.policy.Match(h.Host(), h.Method(), x.path); x.route == nil {
 		return x.refuse(CodeRouteUnknown)
 	}

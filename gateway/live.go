@@ -127,6 +127,7 @@ func (g *Gateway) commit(next *live) {
 	if g.console != nil {
 		g.console.Update(c.Admin.Tokens)
 	}
+	g.desk.registrations.Apply(termsOf(next.policy))
 	g.live.Store(next)
 	if old != nil {
 		for name, u := range old.upstreams {

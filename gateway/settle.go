@@ -34,7 +34,7 @@ func (x *exchange) settle() {
 	if x.outcome == outcomeRefused && x.data != nil {
 		x.data.refused.Add(1)
 	}
-	if r := x.g.recorder.Load(); r != nil {
+	if r := x.g.recorder.Load(); r != nil && x.route != deskRoute {
 		x.record(r)
 	}
 	if x.g.access.wants(x.outcome, now) {
