@@ -136,6 +136,6 @@ func TestWhoeverIsKilledLosesAMinuteAtMost(t *testing.T) {
 	d := newDesk(t)
 	d.run(2*time.Hour+90*time.Second, at(5))
 	d.kill()
-	d.want("seconds", d.last(alice, Seconds, Rate), "870x5 30x-")
+	d.want("seconds", d.last(alice, Seconds, Rate), "869x5 31x-")
 	d.want("minutes", d.last(alice, 3*time.Hour, Rate), "58x- 121x5 1x-")
 }
