@@ -58,13 +58,13 @@ func panelModules(t *testing.T) map[string]string {
 	return modules
 }
 
-var variable = regexp.MustCompile(`\{(\w+)\}`)
+var placeholder = regexp.MustCompile(`\{(\w+)\}`)
 
 // variables are the names that a text takes, each once and sorted, over all its forms.
 func variables(forms []string) []string {
 	var names []string
 	for _, form := range forms {
-		for _, match := range variable.FindAllStringSubmatch(form, -1) {
+		for _, match := range placeholder.FindAllStringSubmatch(form, -1) {
 			names = append(names, match[1])
 		}
 	}
