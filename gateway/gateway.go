@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"go.uber.org/zap"
 
+	"tidegate/gateway/audit"
 	"tidegate/gateway/config"
 	"tidegate/gateway/console"
 	"tidegate/gateway/policy"
@@ -37,6 +38,7 @@ type Gateway struct {
 	// registry is what callers have registered themselves; nil: nothing.
 	registry policy.Registrations
 	seasons  seasons
+	audit    *audit.Trail
 
 	recorder atomic.Pointer[record.Recorder] // nil: nothing is recorded
 
@@ -124,6 +126,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	o.fit(c)
 	g := &Gateway{
 		store:     store,
+		audit:     openAudit(o.State, log),
 		options:   o,
 		began:     time.Now(),
 		ids:       newRequestIDs(),
@@ -152,7 +155,8 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.console = console.New(console.Options{
 		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
 		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,
-		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: control{g}, Redact: config.RedactSecrets,
+		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: auditedControl{control{g}}, Redact: config.RedactSecrets,
+		Audit: g.auditEntries, Audited: g.consoleAudited,
 	})
 	return g, nil
 }
@@ -185,6 +189,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	running.Go(func() { g.detect(beside) })
 	running.Go(func() { g.tend(beside) })
 	running.Go(func() { g.takeCensuses(beside) })
+	go g.audit.Run()
 	if g.options.Path != "" {
 		running.Go(func() { g.watch(beside) })
 	}
@@ -218,6 +223,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	if shut := g.console.Shutdown(); shut != nil && err == nil {
 		g.logs.Warn("shutdown", zap.Error(shut))
 	}
+	g.closeTrail()
 	for _, u := range g.live.Load().upstreams {
 		u.Close()
 	}
