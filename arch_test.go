@@ -21,11 +21,7 @@ import (
 // that the scheduler is built on the meters of pools.
 var rooms = map[string][]string{
 	"":                      {"gateway", "gateway/config", "gateway/policy", "gateway/record", "gateway/replay"},
-<<<<<<< HEAD
-	"gateway":               {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "gateway/watch", "gateway/audit", "gateway/alert", "gateway/registration", "gateway/callerpage", "scheduler", "detector", "pools"},
-=======
-	"gateway":               {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "gateway/watch", "gateway/history", "gateway/audit", "gateway/alert", "scheduler", "detector", "pools"},
->>>>>>> hist
+	"gateway":               {"gateway/octets", "gateway/config", "gateway/policy", "gateway/upstream", "gateway/console", "gateway/record", "gateway/replay", "gateway/watch", "gateway/history", "gateway/audit", "gateway/alert", "gateway/registration", "gateway/callerpage", "gateway/recent", "scheduler", "detector", "pools"},
 	"gateway/replay":        {"gateway/config", "gateway/policy", "gateway/record", "gateway/watch", "scheduler", "detector", "pools"},
 	"gateway/replay/trials": {"gateway/config", "gateway/record", "gateway/watch", "detector", "loadtest/sheet"}, // draws as calibrate does
 	"gateway/watch":         {"gateway/config", "detector"},

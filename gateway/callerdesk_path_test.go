@@ -111,8 +111,13 @@ func FuzzThePathOfTheDesk(f *testing.F) {
 // it reaches an upstream.
 func FuzzWhatIsSentToRegister(f *testing.F) {
 	for _, seed := range [][2]string{
-		{"export", someWords}, {"default", someWords}, {"Video", "{}"}, {"a/b", "\x00"}, {"%65xport", `{"description":"x","description":"y"}`},
-		{"%2fexport", someWords}, {"export", strings.Repeat(" ", registration.MaxBody+1)},
+		{"export", someWords},
+		{"default", someWords},
+		{"Video", "{}"},
+		{"a/b", "\x00"},
+		{"%65xport", `{"description":"x","description":"y"}`},
+		{"%2fexport", someWords},
+		{"export", strings.Repeat(" ", registration.MaxBody+1)},
 	} {
 		f.Add(seed[0], []byte(seed[1]))
 	}

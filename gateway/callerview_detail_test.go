@@ -56,8 +56,12 @@ open default false semantic/default 2/s`,
 func TestOverridesThatConcernACallerAreTold(t *testing.T) {
 	d := newDesk(t, basic)
 	for _, o := range []config.Override{
-		{Name: "rules.plain/*/export.rate", Value: "2/s"}, {Name: "callers.bob.enabled", Value: "false"}, {Name: "callers.ann.pool", Value: "vip"},
-		{Name: "pools.vip.seats", Value: "3"}, {Name: "pools.shared.seats", Value: "4"}, {Name: "rules.semantic/default.rate", Value: "1/s"},
+		{Name: "rules.plain/*/export.rate", Value: "2/s"},
+		{Name: "callers.bob.enabled", Value: "false"},
+		{Name: "callers.ann.pool", Value: "vip"},
+		{Name: "pools.vip.seats", Value: "3"},
+		{Name: "pools.shared.seats", Value: "4"},
+		{Name: "rules.semantic/default.rate", Value: "1/s"},
 	} {
 		if _, err := d.control().SetOverride(console.Change{Actor: "ops", Role: "owner"}, o); err != nil {
 			t.Fatal(err)

@@ -43,7 +43,8 @@ type change struct {
 	write     bool              // the text goes into the file first
 
 	console.Change
-	source string
+	source  string
+	subject string // what is changed, where the rest does not say it
 }
 
 // apply brings a change into force and keeps it as a version, or changes nothing. It is called with
@@ -85,6 +86,7 @@ func (g *Gateway) applyLoaded(c change, loaded *config.Config, aside []config.As
 		}
 	}
 	g.loaded(done, g.live.Load(), c)
+	g.auditDone(&c, old, done)
 	return done, nil
 }
 
@@ -228,7 +230,7 @@ func (c control) Rollback(by console.Change, ifMatch string, number int) (*conso
 	if by.Reason == "" {
 		by.Reason = fmt.Sprintf("back to version %d", number)
 	}
-	return g.wanted(g.apply(change{text: []byte(v.Text), overrides: l.overrides, write: true, Change: by, source: sourceRollback}))
+	return g.wanted(g.apply(change{text: []byte(v.Text), overrides: l.overrides, write: true, Change: by, source: sourceRollback, subject: versionName(number)}))
 }
 
 func (c control) Reload(by console.Change) (*console.Changed, error) {

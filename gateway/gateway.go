@@ -12,6 +12,7 @@ import (
 	"github.com/valyala/fasthttp"
 	"go.uber.org/zap"
 
+	"tidegate/gateway/audit"
 	"tidegate/gateway/config"
 	"tidegate/gateway/console"
 	"tidegate/gateway/policy"
@@ -39,6 +40,7 @@ type Gateway struct {
 	desk              callerDesk
 	auditRegistration func(console.AuditEntry) // nil: there is no trail
 	seasons           seasons
+	audit             *audit.Trail
 
 	recorder atomic.Pointer[record.Recorder] // nil: nothing is recorded
 
@@ -126,6 +128,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	o.fit(c)
 	g := &Gateway{
 		store:     store,
+		audit:     openAudit(o.State, log),
 		options:   o,
 		began:     time.Now(),
 		ids:       newRequestIDs(),
@@ -152,10 +155,14 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
 	g.edge.server.NoDefaultDate = o.NoDate
 	g.edge.turnedAway = g.turnedAway
+	g.registrationsOf, g.auditRegistration = g.registrationsBy, g.consoleAudited
 	g.console = console.New(console.Options{
 		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
 		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,
-		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: control{g}, Redact: config.RedactSecrets,
+		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: auditedControl{control{g}}, Redact: config.RedactSecrets,
+		Callers: g.callersPage, Caller: g.callerDetail,
+		Registrations: g.registrations, DecideRegistration: g.decideRegistration,
+		Audit: g.auditEntries, Audited: g.consoleAudited, StateDir: o.State,
 	})
 	return g, nil
 }
@@ -189,6 +196,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	running.Go(func() { g.tend(beside) })
 	running.Go(func() { g.takeCensuses(beside) })
 	running.Go(func() { g.keepRegistrations(beside) })
+	go g.audit.Run()
 	if g.options.Path != "" {
 		running.Go(func() { g.watch(beside) })
 	}
@@ -222,6 +230,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	if shut := g.console.Shutdown(); shut != nil && err == nil {
 		g.logs.Warn("shutdown", zap.Error(shut))
 	}
+	g.closeTrail()
 	for _, u := range g.live.Load().upstreams {
 		u.Close()
 	}

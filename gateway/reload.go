@@ -49,14 +49,16 @@ func (g *Gateway) take(text []byte, err error) {
 	if g.options.Path != "" {
 		text, err = config.ReadAgain(g.options.Path)
 	}
+	by := console.Change{Actor: actorFile}
 	if err == nil {
 		if source == sourceFile && g.options.Path != "" && bytes.Equal(text, l.text) && g.loadError.Load() == "" {
 			return // an operator's own change has come back by way of the file
 		}
-		_, err = g.apply(change{text: text, overrides: l.overrides, source: source, Change: console.Change{Actor: actorFile}})
+		_, err = g.apply(change{text: text, overrides: l.overrides, source: source, Change: by})
 	}
 	if err != nil {
 		g.rejected(err)
+		g.auditRefused(by, actionReload, "", err)
 	}
 }
 

@@ -76,6 +76,7 @@ func (g *Gateway) loadFirst(c *config.Config, f past) error {
 	for _, a := range f.aside {
 		g.logs.Warn("override", zap.String("name", a.Override.Name), zap.String("set_aside", a.Why))
 	}
+	defer g.auditStart(f)
 	if f.known {
 		return nil
 	}

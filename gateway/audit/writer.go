@@ -16,6 +16,9 @@ const (
 func (t *Trail) Run() {
 	t.running.Store(true)
 	defer close(t.done)
+	if t.file == nil {
+		return
+	}
 	pause := shortestPause
 	retry := time.NewTimer(0)
 	defer retry.Stop()
