@@ -22,21 +22,21 @@ func TestAnOperatorSeesTheIncidentAndTurnsTheCallerDown(t *testing.T) {
 	v.Shown("caller-vip-1", 10*time.Second)
 	time.Sleep(time.Until(jump) - 2*time.Second)
 	v.picture("quiet")
-	bar := browser.By("caller-" + spider + "-bar-export")
+	bar := fmt.Sprintf(`parseFloat(%s?.querySelector(".use-share").innerText || "0")`, browser.By("caller-"+spider+"-bar-export")) // percent
 	surging := browser.By("caller-"+spider) + `?.dataset.standing === "surging"`
-	waits := fmt.Sprintf(`Number(%s?.dataset.value) >= 100`, browser.By("strip-waiting"))
+	waits := fmt.Sprintf(`Number(%s?.innerText.replace(/\D/g, "")) >= 100`, browser.By("strip-waiting"))
 	if err := v.Shown("caller-"+spider, 5*time.Second); err != nil {
 		t.Error(err)
 	}
 	var before float64
-	v.eval(fmt.Sprintf(`Number(%s?.dataset.occupancy || 0)`, bar), &before)
+	v.eval(bar, &before)
 	time.Sleep(time.Until(jump))
 	v.until(surging, 10*time.Second)
 	inTime(t, "the surge is on the page, after the jump", time.Since(jump), 2*time.Second)
 	v.until(waits, 10*time.Second)
 	inTime(t, "the queue is on the page, after the jump", time.Since(jump), 3*time.Second)
-	v.until(fmt.Sprintf(`Number(%s?.dataset.occupancy) > 0.95`, bar), 5*time.Second)
-	t.Logf("the bar was at %.2f, and is full", before)
+	v.until(bar+` > 95`, 5*time.Second)
+	t.Logf("the bar was at %.0f %%, and is full", before)
 	v.picture("surge")
 
 	// He is turned down to 5/s, on his own: nobody else's rate changes.

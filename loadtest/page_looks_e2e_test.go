@@ -20,7 +20,9 @@ func TestEveryViewIsReadable(t *testing.T) {
 	v := i.look(b, owner)
 	time.Sleep(time.Until(jump) + 4*time.Second)
 	for _, language := range []string{"en", "zh"} {
-		v.must(v.Choose("lang", language))
+		if language != "en" {
+			v.click("lang")
+		}
 		v.until(fmt.Sprintf(`document.documentElement.lang.startsWith(%q)`, language), 5*time.Second)
 		for _, dark := range []bool{false, true} {
 			v.must(v.Dark(dark))

@@ -65,7 +65,7 @@ func TestThePageIsSmoothWithTenThousandFlows(t *testing.T) {
 	v.must(err)
 	t.Logf("%.0f frames/s while nothing is touched, at most %v between two", still, gap.Round(time.Millisecond))
 	v.eval(`(() => {
-		const list = `+browser.By("callers-scroll")+`
+		const list = `+browser.By("callers-grid")+`.querySelector(".scroller")
 		list.scrollIntoView({block: "center", behavior: "instant"})
 		let step = 0
 		window.scrolling = setInterval(() => { list.scrollTop = (step++ * 240) % (list.scrollHeight - list.clientHeight) }, 16)

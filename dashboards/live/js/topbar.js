@@ -80,7 +80,7 @@ export function topbar(root, app, { speak }) {
       badge(badges.registrations, snapshot.registrations_waiting, "nav.registrations_waiting");
     },
     connection({ state, ageS }) {
-      root.dataset.state = state;
+      root.dataset.state = conn.dataset.state = state;
       fill(sign, icon(signs[state]));
       setText(words, ageS === null || state === "connected" ? t(`conn.${state}`) : t(`conn.${state}_since`, { n: ageS }));
     },
