@@ -295,12 +295,16 @@ func (c control) SetOverride(by console.Change, o config.Override) (*console.Cha
 	defer g.loading.Unlock()
 	l := g.live.Load()
 	now := time.Now()
-	o.Actor, o.Reason, o.Made = by.Actor, by.Reason, now
+	o.Actor, o.Role, o.Reason, o.Made = by.Actor, by.Role, by.Reason, now
 	if o.Ended(now) {
 		return nil, &console.Failure{Code: console.CodeOverrideInvalid, Detail: fmt.Sprintf("until = %s is past already", o.Until.Format(time.RFC3339))}
 	}
 	if err := config.CheckOverride(l.config, o); err != nil {
-		return nil, &console.Failure{Code: console.CodeOverrideInvalid, Detail: err.Error()}
+		code := console.CodeOverrideInvalid
+		if bound := (*config.BoundError)(nil); errors.As(err, &bound) {
+			code = console.CodeRateBound
+		}
+		return nil, &console.Failure{Code: code, Detail: err.Error()}
 	}
 	next := slices.DeleteFunc(slices.Clone(l.overrides), func(old config.Override) bool { return old.Name == o.Name })
 	return g.wanted(g.apply(change{text: l.text, overrides: append(next, o), Change: by, source: sourceOverride}))

@@ -278,4 +278,6 @@ type Caller struct {
 	Pool      string   `toml:"pool"`
 	Semantics []string `toml:"semantics"`
 	Enabled   bool     `toml:"enabled"`
+
+	Flows []FlowRate `toml:"-"` // what operators have set for it alone; one without a rate is as if it was not there
 }

@@ -39,6 +39,9 @@ func newLayer(below *Config, f *finder) *layer {
 
 // put sets an override's value, whether or not it goes with the others.
 func (l *layer) put(o Override, t target) error {
+	if err := t.withinBound(l.below, o); err != nil {
+		return err
+	}
 	if err := t.set(l.c, o.Value); err != nil {
 		return err
 	}
@@ -49,6 +52,9 @@ func (l *layer) put(o Override, t target) error {
 
 // add sets an override's value if it goes with what is there; else nothing is changed.
 func (l *layer) add(o Override, t target) error {
+	if err := t.withinBound(l.below, o); err != nil {
+		return err
+	}
 	element := t.element(l.c)
 	before := element.Interface()
 	if err := t.set(l.c, o.Value); err != nil {
@@ -76,6 +82,9 @@ func (l *layer) faults(t target) Problems {
 				l.v.callerRate(index("plans", i), p)
 			}
 		}
+	case t.kind == "flows":
+		caller := &l.c.Callers[t.index]
+		l.v.flowCosts(t.key, caller, *caller.flow(t.semantic))
 	case t.kind == "pools":
 		key := index("pools", t.index)
 		l.v.pool(key, l.c.Pools[t.index])

@@ -16,10 +16,11 @@ var overridable = map[string][]string{
 	"rules": {
 		"rate", "burst", "cost", "max_wait", "max_in_flight", "over_rate", "over_in_flight", "level", "observe",
 	},
+	"flows":  {"rate"},
 	"server": {"mode"},
 }
 
-const overrideForms = "an override is named callers.ID.FIELD, pools.NAME.FIELD, rules.RULE.FIELD (the rule as explain shows it) or server.mode"
+const overrideForms = "an override is named callers.ID.FIELD, flows.CALLER/SEMANTIC.rate, pools.NAME.FIELD, rules.RULE.FIELD (the rule as explain shows it) or server.mode"
 
 // SplitOverride takes the name of an override apart: "rules.free/*/chat.rate" is the kind "rules", the id
 // "free/*/chat" and the field "rate". Ids may have dots. The id of "server.mode" is empty.
@@ -65,9 +66,10 @@ func newFinder(c *Config) *finder {
 
 // target is what the name of an override means.
 type target struct {
-	kind  string
-	index int       // of callers or pools
-	rule  rulePlace // of rules
+	kind     string
+	index    int       // of callers or pools; of flows the caller's
+	semantic string    // of flows
+	rule     rulePlace // of rules
 	key   string    // "callers[3].pool"
 	field field
 }
@@ -87,6 +89,12 @@ func (f *finder) find(name string) (target, error) {
 	case "callers":
 		t.index, ok = f.callers[id]
 		table = index("callers", t.index)
+	case "flows":
+		var err error
+		if t.index, t.semantic, err = f.findFlow(id); err != nil {
+			return target{}, err
+		}
+		ok, table = true, join(index("callers", t.index), "flows."+t.semantic)
 	case "pools":
 		t.index, ok = f.pools[id]
 		table = index("pools", t.index)
@@ -119,6 +127,11 @@ func (f *finder) hint(name string) string {
 	switch kind {
 	case "callers":
 		return didYouMean(id, sortedKeys(f.callers))
+	case "flows":
+		at := max(strings.LastIndexByte(id, '/'), 0)
+		if _, ok := f.callers[id[:at]]; !ok {
+			return didYouMean(id[:at], sortedKeys(f.callers))
+		}
 	case "pools":
 		return didYouMean(id, sortedKeys(f.pools))
 	case "rules":
@@ -140,6 +153,8 @@ func (t target) typ() reflect.Type {
 	switch {
 	case t.kind == "callers":
 		return reflect.TypeFor[Caller]()
+	case t.kind == "flows":
+		return reflect.TypeFor[FlowRate]()
 	case t.kind == "pools":
 		return reflect.TypeFor[Pool]()
 	case t.kind == "server":

@@ -45,6 +45,7 @@ func TestEachOverrideSetsItsValueAndNothingElse(t *testing.T) {
 		"pools.shared.surge_ceiling = 1":              func(c *Config) { c.Pools[0].SurgeCeiling = 1 },
 		"pools.vip.long_ceiling = 0.1":                func(c *Config) { c.Pools[1].LongCeiling = 0.1 },
 		"server.mode = observe":                       func(c *Config) { c.Server.Mode = "observe" },
+		"flows.acme/chat.rate = 2/s":                  func(c *Config) { c.Callers[0].Flows = []FlowRate{{"chat", Rate{2, time.Second, "2/s"}}} },
 		"rules.semantic/chat.rate = 20/60s":           func(c *Config) { c.Semantics[0].Rate = Rate{20, time.Minute, "20/60s"} },
 		"rules.semantic/chat.burst = 400":             func(c *Config) { c.Semantics[0].Burst = 400 },
 		"rules.semantic/chat.observe = true":          func(c *Config) { c.Semantics[0].Observe = true },
@@ -176,7 +177,7 @@ func TestWhatDoesNotFitIsSetAsideAlone(t *testing.T) {
 		`rules.paid/*/chat.rate: the file has no rule "paid/*/chat"`,
 		`pools.shared.seats: "auto" is not built yet; write a number, e.g. 64`,
 		`pools.shared.seats.x: an override of pools sets seats, excess_ceiling, surge_ceiling, long_ceiling; everything else is changed in the file`,
-		`plans.free.weight: no such override: an override is named callers.ID.FIELD, pools.NAME.FIELD, rules.RULE.FIELD (the rule as explain shows it) or server.mode`,
+		`plans.free.weight: no such override: an override is named callers.ID.FIELD, flows.CALLER/SEMANTIC.rate, pools.NAME.FIELD, rules.RULE.FIELD (the rule as explain shows it) or server.mode`,
 		`callers.acme.keys: an override of callers sets pool, plan, enabled; everything else is changed in the file`,
 	}
 	var got []string

@@ -13,6 +13,8 @@ func (t target) element(c *Config) reflect.Value {
 	switch {
 	case t.kind == "callers":
 		p = &c.Callers[t.index]
+	case t.kind == "flows":
+		p = c.Callers[t.index].flow(t.semantic)
 	case t.kind == "pools":
 		p = &c.Pools[t.index]
 	case t.kind == "server":
@@ -62,7 +64,7 @@ func (c *Config) Was(name, semantic string) string {
 		below, f = c, newFinder(c)
 	}
 	t, err := f.find(name)
-	if err != nil {
+	if err != nil || t.kind == "flows" { // nothing stands below those: what a flow has is its rule's
 		return ""
 	}
 	element := t.element(below)

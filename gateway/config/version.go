@@ -8,6 +8,7 @@ type Override struct {
 	Name   string     `json:"name"`  // "callers.acme.pool", "rules.free/*/chat.rate"
 	Value  string     `json:"value"` // as it would stand in the file, without quotes
 	Actor  string     `json:"actor"`
+	Role   string     `json:"role"` // of the actor, when it was made: an operator's is bounded
 	Reason string     `json:"reason"`
 	Made   time.Time  `json:"made"`
 	Until  *time.Time `json:"until"` // null: until it is taken back

@@ -223,6 +223,9 @@ func (k *compiler) planAndPool(at string, c config.Caller, caller *Caller) {
 	default:
 		k.problem(at, "plan = %q is none of [[plans]]", c.Plan)
 	}
+	if caller.Plan != nil {
+		caller.Plan = k.apart(caller.Plan, c)
+	}
 	i, ok := k.pools[c.Pool]
 	if !ok && (c.Pool != "" || len(k.p.poolList) == 0) {
 		k.problem(at, "pool = %q is none of [[pools]]", c.Pool)

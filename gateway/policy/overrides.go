@@ -39,6 +39,8 @@ func (p *Policy) overridesOf(c *Caller, s *Semantic, r *Rule) []OverrideRef {
 		switch o.kind {
 		case "callers":
 			touches = o.id == c.ID
+		case "flows":
+			touches = o.id == c.ID+"/"+s.Name
 		case "pools":
 			touches = o.id == c.Pool
 		case "rules":
@@ -50,7 +52,10 @@ func (p *Policy) overridesOf(c *Caller, s *Semantic, r *Rule) []OverrideRef {
 			continue
 		}
 		ref := OverrideRef{o.Name, o.Value, o.was, o.Actor, o.Reason, o.Made, o.Until}
-		if o.wasFor != nil {
+		switch {
+		case o.kind == "flows":
+			ref.Was = r.FileRateText
+		case o.wasFor != nil:
 			ref.Was = o.wasFor[s.Name]
 		}
 		list = append(list, ref)
