@@ -38,7 +38,8 @@ export async function speak(lang, keep) {
 
 async function load(path) {
   const answer = await fetch(new URL(path, import.meta.url));
-  return answer.ok ? answer.json() : {};
+  if (!answer.ok) throw new Error(`cannot load ${path}: ${answer.status}`);
+  return answer.json();
 }
 
 // t is the text of a key, with {name} replaced by vars.name. A key that is missing shows itself.

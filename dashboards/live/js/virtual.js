@@ -2,7 +2,7 @@
 // scrolls; what they show is fetched for the rows in sight, once a second.
 
 import { callerRow, header } from "./callerrow.js";
-import { h, setAttr, setStyle } from "./dom.js";
+import { h, setAttr, setStyle, setText } from "./dom.js";
 import { t } from "./i18n.js";
 
 const EVERY = 1000; // ms between two fetches
@@ -20,7 +20,7 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
   const scroller = h("div", { class: "scroller", role: "rowgroup" }, sizer);
   const heads = header(onSort);
   const grid = h("div", { class: "grid", role: "grid", tabindex: 0, "aria-label": t("callers.grid"), "data-testid": "callers-grid" }, heads.el, scroller);
-  const empty = h("p", { class: "empty", hidden: true }, t("callers.none"));
+  const empty = h("p", { class: "empty", hidden: true });
   root.append(grid, empty);
 
   let asked = {};
@@ -41,6 +41,8 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
   let again = false;
   let drawing = 0;
   let closed = false;
+  let loaded = false; // something has been answered to what is asked
+  let failure = ""; // why nothing has been
 
   const held = () => {
     const now = performance.now();
@@ -71,8 +73,12 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
     try {
       const page = await app.api.get("callers", { ...asked, sort: asked.sort || "attention", offset: first, limit: seen + above + below });
       if (mine === turn) take(page, first);
-    } catch {
-      // The top bar says that the gateway does not answer; what is shown stays.
+    } catch (why) {
+      // What is shown stays, and the top bar says that the gateway does not answer.
+      if (mine === turn && !loaded) {
+        failure = t("callers.failed", { why: why.detail || t("callers.unreachable") });
+        layout();
+      }
     } finally {
       fetching = false;
     }
@@ -90,6 +96,8 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
 
   function take(page, first) {
     const now = performance.now();
+    loaded = true;
+    failure = "";
     const keep = held() && ids.length > 0;
     page.callers.forEach((view, i) => {
       callers.set(view.id, { view, at: now });
@@ -125,8 +133,10 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
     setStyle(sizer, "height", `${total * height}px`);
     setStyle(scroller, "height", `min(var(--list), ${Math.max(1, total) * height}px)`);
     setAttr(grid, "aria-rowcount", total + 1);
-    empty.hidden = total > 0;
-    grid.hidden = total === 0;
+    const why = failure || (loaded && total === 0 ? t("callers.none") : "");
+    setText(empty, why);
+    empty.hidden = !why;
+    grid.hidden = Boolean(why);
     draw();
   }
 
@@ -225,6 +235,8 @@ export function virtualList(root, app, { onPage, onHeld, onSort }) {
       asked = { ...next };
       turn++;
       ids = [];
+      loaded = false;
+      failure = "";
       keyAt = -KEYED;
       pointerAt = -POINTED;
       scroller.scrollTop = 0;
