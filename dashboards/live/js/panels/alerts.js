@@ -10,6 +10,7 @@ export function mount(root, app) {
   const webhook = h("p", { class: "p-note" });
   const columns = ["time", "kind", "subject", "text", "delivery"].map((key) => ({ key, title: t(`p.alert.${key}`) }));
   const list = table(t("p.alerts.title"), columns);
+  list.node.hidden = true;
   const nothing = h("div");
   const test = app.can("operator") ? h("button", { type: "button", "data-testid": "alert-test" }, t("p.alerts.test")) : null;
   const node = h("div", { class: "p-view" }, h("div", { class: "p-head" }, h("h1", null, t("p.alerts.title")), test),

@@ -3,7 +3,7 @@ import { h, keyed } from "../dom.js";
 import { diffView, empty, later, problemBox, swap, when } from "./parts.js";
 
 const actions = ["login", "logout", "locked_out", "config_put", "config_rollback", "reload", "override_set", "override_drop", "override_ended",
-  "registration_asked", "registration_approved", "registration_refused", "registration_forgotten", "registration_withdrawn", "alert_test"];
+  "registration_asked", "registration_approved", "registration_refused", "registration_forgotten", "registration_decided", "registration_taken_back", "alert_test", "config_preview", "start"];
 const page = 50;
 
 export function mount(root, app) {

@@ -10,7 +10,8 @@ import { refusalList } from "./refusals.js";
 import { registrationItem } from "./registrationitem.js";
 import { surgeList } from "./surges.js";
 
-// mount shows the caller params.id. It is asked for anew with each snapshot.
+// mount shows the caller params.id. It is asked for anew with each snapshot, and one that there is not with each
+// version of the configuration.
 export function mount(root, app, params) {
   const { t } = app;
   const { id } = params;
@@ -22,12 +23,14 @@ export function mount(root, app, params) {
   let parts = null;
   let asking = false;
   let gone = false;
+  let unknown = 0; // the version of the configuration that has no such caller
   const ask = async () => {
-    if (asking || gone) return;
+    if (asking || gone || (unknown && unknown === app.snapshot?.config.version)) return;
     asking = true;
     try {
       const detail = await app.api.get("caller", { id });
       if (gone) return;
+      unknown = 0;
       fault.replaceChildren();
       if (!parts) {
         parts = build(app, id);
@@ -37,6 +40,7 @@ export function mount(root, app, params) {
       parts.update(detail);
     } catch (err) {
       if (gone) return;
+      if (err.status === 404) unknown = app.snapshot?.config.version ?? 0;
       fault.replaceChildren(problemBox(app, err));
       if (!parts) body.replaceChildren();
     } finally {

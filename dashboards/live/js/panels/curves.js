@@ -79,10 +79,10 @@ function curve(app, id, semantic, span) {
     place.setAttribute("aria-label", t("p.curve.label", { semantic, now: now.textContent }));
     action.hidden = !can || !app.can("operator");
     if (Date.now() - asked > spans[span()].again) node.ask(span());
-    if (span() !== "15m" || data[0].length === 0) return;
-    // Between two looks into the history the curve goes on by what is seen.
+    if (span() !== "15m") return;
+    // Between two looks into the history, and where there is none, the curve goes on by what is seen.
     const at = Math.floor(Date.parse(time) / 1000);
-    if (at <= data[0][data[0].length - 1]) return;
+    if (at <= (data[0].at(-1) ?? 0)) return;
     const values = [at, use?.rate ?? 0, use?.expected ?? null, use?.refused_per_s ?? 0];
     data = data.map((list, i) => [...list, values[i]]);
     draw();

@@ -8,6 +8,7 @@ export function overrideList(app, { own = false, done } = {}) {
   const { t } = app;
   const columns = ["name", "value", "ends", "by", "made", "reason", "do"].map((key) => ({ key, title: t(`p.override.${key}`) }));
   const list = table(t("p.overrides.title"), columns);
+  list.node.hidden = true;
   const nothing = h("div");
   return {
     node: h("div", { "data-testid": "override-list" }, list.node, nothing),

@@ -8,7 +8,7 @@ import { icon } from "../icons.js";
 export async function setOverride(app, { name, value, reason, ends }, before, said) {
   const made = await app.api.post("overrides", { name, value, ...(reason ? { reason } : {}), ...ends });
   changed();
-  undoable(app, withNotes(said ?? app.t("p.action.done", { name, value: String(value) }), made), async () => {
+  undoable(app, name, withNotes(said ?? app.t("p.action.done", { name, value: String(value) }), made), async () => {
     await (before && lasting(before) ? restore(app, before) : remove(app, name, app.t("p.undo_reason")));
   });
   return made;
@@ -19,7 +19,7 @@ export async function dropOverride(app, override, reason) {
   const made = await remove(app, override.name, reason);
   changed();
   const said = withNotes(app.t("p.action.dropped", { name: override.name }), made);
-  if (lasting(override)) undoable(app, said, () => restore(app, override));
+  if (lasting(override)) undoable(app, override.name, said, () => restore(app, override));
   else app.toast(said, "good");
   return made;
 }
@@ -51,8 +51,11 @@ function withNotes(said, made) {
 // shownFor is how long a message can be undone from; it stays while the pointer or the focus is on it.
 const shownFor = 12_000;
 
-// undoable says what was done and offers to undo it.
-function undoable(app, said, undo) {
+// undoable says what was done and offers to undo it. What was said of the same override before goes: there is
+// nothing left of it to undo.
+function undoable(app, name, said, undo) {
+  const list = document.getElementById("toasts");
+  for (const other of [...list.children]) if (other.dataset.override === name) other.remove();
   let timer = 0;
   const wait = () => {
     clearTimeout(timer);
@@ -76,9 +79,9 @@ function undoable(app, said, undo) {
       remove();
     },
   }, app.t("p.undo"));
-  const node = h("div", { class: "toast good", "data-testid": "toast" }, icon("good"), h("span", null, said), button,
+  const node = h("div", { class: "toast good", "data-testid": "toast", "data-override": name }, icon("good"), h("span", null, said), button,
     h("button", { class: "bare", type: "button", "aria-label": app.t("p.close"), onclick: remove }, icon("bad")));
-  document.getElementById("toasts").append(node);
+  list.append(node);
   wait();
 }
 

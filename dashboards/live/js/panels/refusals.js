@@ -7,7 +7,7 @@ const codes = ["rate_exceeded", "wait_too_long", "wait_expired", "queue_full", "
   "caller_unknown", "caller_disabled", "quota_exhausted", "route_unknown", "tenant_missing", "bad_request", "body_slow", "body_too_large",
   "headers_too_large", "no_upstream", "draining"];
 
-// mount shows the list. With params.compact it is the last few of the snapshot, without the search.
+// mount shows the list. With params.compact it is the last few of the snapshot, without title and search.
 export function mount(root, app, params = {}) {
   return params.compact ? compact(root, app) : full(root, app, params);
 }
@@ -15,12 +15,12 @@ export function mount(root, app, params = {}) {
 function compact(root, app) {
   const { t } = app;
   const list = refusalList(app);
-  const node = h("section", { class: "card", "aria-labelledby": "p-last-refusals" },
-    h("header", null, h("h2", { id: "p-last-refusals" }, t("p.refusals.last")), h("a", { href: "#/refusals" }, t("p.all"))), h("div", { class: "body" }, list.node));
-  root.append(node);
-  const show = (snapshot) => list.fill((snapshot?.refusals ?? []).slice(0, 8), t("p.refusals.none"));
+  root.append(list.node);
+  const show = (snapshot) => {
+    if (!list.reading()) list.fill((snapshot?.refusals ?? []).slice(0, 6), t("p.refusals.none"));
+  };
   show(app.snapshot);
-  return { update: show, unmount: () => node.remove() };
+  return { update: show, unmount: () => list.node.remove() };
 }
 
 function full(root, app, params) {

@@ -7,7 +7,7 @@ import { timeline } from "./timeline.js";
 
 const spans = [["15m", 900], ["1h", 3600], ["6h", 21_600], ["24h", 86_400]];
 
-// mount shows the timeline and, unless params.compact, each surge below it.
+// mount shows the timeline and, unless params.compact, a title above and each surge below it.
 export function mount(root, app, params = {}) {
   const { t } = app;
   let span = params.compact ? spans[0] : spans[1];
@@ -27,8 +27,7 @@ export function mount(root, app, params = {}) {
   press();
   const tabs = h("div", { class: "p-tabs", role: "group", "aria-label": t("p.surges.span") }, ...buttons);
   const node = params.compact
-    ? h("section", { class: "card", "aria-labelledby": "p-surges-title" },
-      h("header", null, h("h2", { id: "p-surges-title" }, t("p.surges.title")), h("a", { href: "#/surges" }, t("p.all")), tabs), h("div", { class: "body" }, line.node, quiet))
+    ? h("div", { class: "p-compact" }, tabs, line.node, quiet)
     : h("div", { class: "p-view" }, h("div", { class: "p-head" }, h("h1", null, t("p.surges.title")), tabs),
       h("p", { class: "p-lead" }, t("p.surges.lead")), h("div", { class: "card p-pad" }, line.node, quiet), list.node);
   root.append(node);
