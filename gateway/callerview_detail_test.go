@@ -118,7 +118,9 @@ func TestACallersDetailHasOnlyWhatIsItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t, basic, mirror)
 		w.gather(5, "GET /v1/reports/x", "X-API-Key: ann") // 3/s
-		w.do("GET /v1/chat/x", "X-API-Key: ann")
+		for range 7 {
+			w.do("GET /v1/chat/x", "X-API-Key: ann")
+		}
 		w.do("GET /v1/chat/x", "X-API-Key: bob")
 		w.do("GET /v1/chat/x", "X-API-Key: off")
 		for i := range 250 {
@@ -128,6 +130,9 @@ func TestACallersDetailHasOnlyWhatIsItsOwn(t *testing.T) {
 		ann, _ := w.g.callerDetail("ann")
 		if len(ann.Flows) != 2 || len(ann.Refusals) != 2 || ann.Refusals[0].Caller != "ann" || ann.Refusals[0].Code != "rate_exceeded" || ann.Caller.FlowsTotal != 2 {
 			t.Errorf("%+v", ann)
+		}
+		if of := ann.Caller.Semantics; of[0].Semantic != "export" || of[1].Rate <= of[0].Rate {
+			t.Errorf("what needs attention comes first, though less comes of it: %+v", of)
 		}
 		for _, f := range ann.Flows {
 			if f.Caller != "ann" || f.Semantic == "export" && (f.Admitted != 3 || f.Refused != 2 || f.Rule != "plain/*/export" || f.Standing != "throttled") {

@@ -36,7 +36,7 @@ func TestCallersAreFoundSortedCountedAndPaged(t *testing.T) {
 		}
 		w.gather(4, "GET /v1/reports/x", "X-API-Key: ann")                  // 3/s
 		w.gather(5, "GET /v1/chat/x", "X-API-Key: bob")                     // half of what it may
-		w.gather(2, "GET /v1/chat/x", "X-API-Key: shop", "X-Tenant-Id: t1") // a fifth
+		w.gather(4, "GET /v1/chat/x", "X-API-Key: shop", "X-Tenant-Id: t1") // four tenths
 		w.gather(1, "GET /v1/chat/x", "X-API-Key: shop", "X-Tenant-Id: t2") // a tenth
 		answers.Go(func() { w.do("GET /v1/chat/slow", "X-API-Key: shop", "X-Tenant-Id: t3") })
 		w.nextCensus()
@@ -44,22 +44,22 @@ func TestCallersAreFoundSortedCountedAndPaged(t *testing.T) {
 			q    console.CallersQuery
 			want string
 		}{
-			{console.CallersQuery{}, "ann vip off bob shop visitors"},
+			{console.CallersQuery{}, "ann vip off shop bob visitors"},
 			{console.CallersQuery{Sort: "caller"}, "ann bob off shop vip visitors"},
-			{console.CallersQuery{Sort: "rate"}, "bob ann shop vip off visitors"},
+			{console.CallersQuery{Sort: "rate"}, "shop bob ann vip off visitors"},
 			{console.CallersQuery{Sort: "occupancy"}, "ann bob shop vip off visitors"},
 			{console.CallersQuery{Sort: "waiting"}, "vip ann bob off shop visitors"},
 			{console.CallersQuery{Sort: "in_flight"}, "shop vip ann bob off visitors"},
 			{console.CallersQuery{Sort: "refused"}, "ann bob off shop vip visitors"},
-			{console.CallersQuery{Query: "SHOP"}, "bob shop"}, // by name, by id
+			{console.CallersQuery{Query: "SHOP"}, "shop bob"}, // by name, by id
 			{console.CallersQuery{Query: "Exp"}, "ann"},       // by what it sends
 			{console.CallersQuery{Pool: "vip"}, "vip"},
 			{console.CallersQuery{Plan: "tenants"}, "shop"},
 			{console.CallersQuery{Level: "batch"}, "ann"},
-			{console.CallersQuery{Level: "realtime", Pool: "shared"}, "bob shop"},
+			{console.CallersQuery{Level: "realtime", Pool: "shared"}, "shop bob"},
 			{console.CallersQuery{Standing: "paused"}, "off"},
 			{console.CallersQuery{Standing: "surging"}, ""},
-			{console.CallersQuery{Standing: "calm", Query: "o"}, "bob shop visitors"},
+			{console.CallersQuery{Standing: "calm", Query: "o"}, "shop bob visitors"},
 		} {
 			tc.q.Limit = 100
 			p := w.g.callersPage(tc.q)

@@ -266,3 +266,36 @@ func TestEachSecondsRateIsRemembered(t *testing.T) {
 		}
 	})
 }
+
+// A flow that nobody steps any more is not looked at again, but it is once when that begins.
+func TestAFlowThatHasGoneQuietIsShownAsItsLastStepLeftIt(t *testing.T) {
+	c := newCrowd(t, 50)
+	for i := range c.rates {
+		c.rates[i] = 20
+	}
+	for range 20 {
+		c.second()
+	}
+	before := c.g.takeCensus(c.now)
+	for range 200 {
+		c.step()
+	}
+	for range 2 {
+		after := c.g.takeCensus(c.now)
+		for i := range after.flows {
+			was, is := &before.flows[i], &after.flows[i]
+			if was.still || was.rate == 0 || was.expected == 0 {
+				t.Errorf("with traffic: %+v", was)
+			}
+			if !is.still || is.rate != 0 || is.expected == 0 || is.state != was.d.watch.State.State() || is.expected != was.d.watch.State.Expected() {
+				t.Errorf("without: %+v", is)
+			}
+		}
+	}
+	c.second()
+	for i := range c.g.takeCensus(c.now).flows {
+		if f := &c.g.census.Load().flows[i]; f.still || f.rate == 0 {
+			t.Errorf("with traffic again: %+v", f)
+		}
+	}
+}
