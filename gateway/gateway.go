@@ -153,6 +153,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.telemetry = newTelemetry(o.Version, c.Metrics.MaxCallers, g.gauges)
 	g.nobody = g.telemetry.flow("", "")
 	g.openDesk()
+	g.auditRegistration = g.consoleAudited
 	g.keeping.dir = o.State
 	g.alerts = g.newAlerting()
 	g.watchOverOwn()
