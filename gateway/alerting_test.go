@@ -306,13 +306,12 @@ func TestADiskThatDoesNotAnswerIsTrouble(t *testing.T) {
 		w, _ := newTelling(t, t.TempDir(), basic, mirror)
 		w.g.loading.Lock() // as a load would that waits for the disk
 		w.g.keeping.busy.Store(time.Now().UnixNano())
-		since, err := w.g.keeping.Trouble()
-		if err != nil {
+		if _, err := w.g.keeping.Trouble(); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(500 * time.Millisecond)
 		w.g.keeping.busy.Store(time.Now().Add(-2 * busyFor).UnixNano())
-		if since, err = w.g.keeping.Trouble(); err == nil || time.Since(since) != 2*busyFor {
+		if since, err := w.g.keeping.Trouble(); err == nil || time.Since(since) != 2*busyFor {
 			t.Errorf("%v since %v", err, since)
 		}
 		w.g.loading.Unlock()
