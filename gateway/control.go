@@ -118,6 +118,10 @@ func (g *Gateway) loaded(done *console.Changed, l *live, c change) {
 	if c.source != sourceOverride && c.source != sourceEnded { // those say nothing of the file
 		g.telemetry.loaded(true, time.Now())
 		g.loadError.Store(note)
+		g.reloadHeld(time.Now(), done.Version)
+	}
+	if note := g.applyAlerts(l.config); note != "" {
+		done.Notes = append(done.Notes, note)
 	}
 	for _, a := range l.aside {
 		done.Notes = append(done.Notes, fmt.Sprintf("override %s is set aside: %s", a.Override.Name, a.Why))
@@ -135,7 +139,7 @@ func (g *Gateway) keep(l *live) error {
 	if g.store == nil {
 		return nil
 	}
-	return g.store.Keep(l.asVersion())
+	return g.keepAfter(l)
 }
 
 // asVersion is the configuration as it is kept, without a diff.
@@ -178,22 +182,7 @@ func unknownVersion(number int) error {
 
 // Versions are those of state.dir, before them the one in force where it is not among them: nothing is kept,
 // or it could not be, or it has come this moment.
-func (c control) Versions() []config.Version {
-	l := c.g.live.Load()
-	var kept []config.Version
-	if s := c.g.store; s != nil {
-		kept = s.Versions()
-	}
-	if len(kept) > 0 && kept[0].Number >= l.version { // above: it has come since we looked
-		return kept
-	}
-	v := l.asVersion()
-	if len(kept) > 0 {
-		v.Diff = config.DiffText(kept[0].Text, v.Text, kept[0].Overrides, v.Overrides)
-	}
-	kept = append([]config.Version{v}, kept...)
-	return kept[:min(len(kept), config.KeptVersions)]
-}
+func (c control) Versions() []config.Version { return c.g.versions() }
 
 func (c control) Put(by console.Change, ifMatch string, text []byte) (*console.Changed, error) {
 	g := c.g

@@ -61,6 +61,7 @@ func (g *Gateway) everySecond(now time.Time, said *pulse) {
 	said.queue(g.logs.Logger, now, st, g.whoseQueue)
 	said.unheard(g.logs.Logger, st)
 	said.availability(g.logs.Logger, now, &g.available, g.breaches.Load())
+	g.lookForAlerts(now, st)
 }
 
 // step looks at every flow with traffic once.
@@ -80,6 +81,7 @@ func (g *Gateway) say(d *flowData, verdict detector.Verdict) {
 	if began {
 		d.series.surged()
 		g.logs.surge(e)
+		g.alerts.burst(time.Now(), &e, true)
 		w.mu.Lock()
 		w.on[d] = len(w.surges)
 		w.surges = append(w.surges, surgeView(&e, state.Peak()))
@@ -97,6 +99,7 @@ func (g *Gateway) say(d *flowData, verdict detector.Verdict) {
 	}
 	w.mu.Unlock()
 	g.logs.calm(e)
+	g.alerts.burst(time.Now(), &e, false)
 }
 
 // surgeView is a surge that has just begun.

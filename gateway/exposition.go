@@ -23,8 +23,17 @@ type gaugeStats struct {
 	Observing   bool          // some rule is observed
 	WouldWait   []queueGauges // as it would be, while anything is observed
 	// Availability is over availabilitySpans, from 0 to 1; nil: nothing was asked for.
-	Availability [len(availabilitySpans)]*float64
-	Targets      []targetGauges
+	Availability  [len(availabilitySpans)]*float64
+	Targets       []targetGauges
+	Failing       []failingGauge
+	AuditWaiting  int    // entries that the disk has not taken yet
+	AuditLost     uint64 // that it never will
+	AlertsWaiting int
+}
+
+type failingGauge struct {
+	What    string
+	Failing bool
 }
 
 type poolGauges struct {
@@ -44,8 +53,13 @@ type targetGauges struct {
 
 // help says what each metric counts. A name that is missing here is a fault, found by a test.
 var help = map[string]string{
-	"tidegate_availability": "Share of the requests within their rate that were served, over a sliding window.",
-	"tidegate_build_info":   "Always 1; the labels say what runs.",
+	"tidegate_alerts_pending":                               "Alerts that the webhook has not taken yet.",
+	"tidegate_alerts_total":                                 "Alerts by what became of them: sent, failed, or held back because the same or too many were sent before.",
+	"tidegate_audit_lost_total":                             "Entries of the audit trail that are in the log only: too many waited for the disk.",
+	"tidegate_audit_pending":                                "Entries of the audit trail that are in memory and the log, and that the disk has not taken yet.",
+	"tidegate_state_failing":                                "1 for what cannot be kept or told at present; the gateway runs on without.",
+	"tidegate_availability":                                 "Share of the requests within their rate that were served, over a sliding window.",
+	"tidegate_build_info":                                   "Always 1; the labels say what runs.",
 	"tidegate_config_last_reload_success_timestamp_seconds": "When a configuration was last taken, in seconds since 1970.",
 	"tidegate_config_last_reload_successful":                "1 when the config file as it is now was taken, 0 when the gateway runs on with the one before.",
 	"tidegate_config_reloads_total":                         "Loads of the configuration, the first included, by result.",
@@ -86,6 +100,9 @@ func (t *telemetry) WriteMetrics(w io.Writer) {
 }
 
 func writeGauges(w io.Writer, s gaugeStats) {
+	gauge(w, "tidegate_alerts_pending", s.AlertsWaiting)
+	counter(w, "tidegate_audit_lost_total", s.AuditLost)
+	gauge(w, "tidegate_audit_pending", s.AuditWaiting)
 	writeAvailability(w, s.Availability)
 	gauge(w, "tidegate_flows", s.Flows)
 	gauge(w, "tidegate_overrides", s.Overrides)
@@ -101,6 +118,9 @@ func writeGauges(w io.Writer, s gaugeStats) {
 	gauges(w, "tidegate_pool_seats_lent", s.Pools, poolSeries, func(p poolGauges) int { return p.Lent })
 	gauge(w, "tidegate_queue_bytes", s.QueueBytes)
 	gauges(w, "tidegate_queue_depth", s.Queues, queueSeries, func(q queueGauges) int { return q.Waiting })
+	gauges(w, "tidegate_state_failing", s.Failing, func(metric string, f failingGauge) string {
+		return series(metric, "what", f.What)
+	}, func(f failingGauge) int { return number(f.Failing) })
 	gauge(w, "tidegate_surge_active", s.SurgeActive)
 	gauges(w, "tidegate_upstream_healthy", s.Targets, func(metric string, t targetGauges) string {
 		return series(metric, "upstream", t.Upstream, "target", t.Target)

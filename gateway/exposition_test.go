@@ -23,7 +23,8 @@ func TestMetricsNamesAndTypesAreTheContract(t *testing.T) {
 		config_reloads_total{result}:counter flows:gauge refused_within_rate_total{semantic}:counter
 		wait_estimate_error_seconds:histogram build_info{version,goversion}:gauge
 		availability{window}:gauge observed_total{caller,semantic,verdict}:counter observed_queue_depth{pool,level}:gauge
-		observing:gauge overrides:gauge record_bytes:gauge record_entries_total:counter record_dropped_total:counter`) {
+		observing:gauge overrides:gauge record_bytes:gauge record_entries_total:counter record_dropped_total:counter
+		state_failing{what}:gauge alerts_total{result}:counter alerts_pending:gauge audit_pending:gauge audit_lost_total:counter`) {
 		name, kind, _ := strings.Cut(line, ":")
 		want["tidegate_"+name] = kind
 	}
@@ -139,8 +140,8 @@ func TestAllGaugesAreZeroWhenIdle(t *testing.T) {
 			t.Errorf("idle, and yet %s", line)
 		}
 	}
-	if seen != 14 {
-		t.Errorf("%d series looked at, want 14", seen)
+	if seen != 16 {
+		t.Errorf("%d series looked at, want 16", seen)
 	}
 }
 

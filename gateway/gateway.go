@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -41,6 +42,11 @@ type Gateway struct {
 	auditRegistration func(console.AuditEntry) // nil: there is no trail
 	seasons           seasons
 	audit             *audit.Trail
+	alerts            *alerting
+
+	parts         []*troublePart // what may be in trouble; not to be changed once Run is called
+	keeping       keeping
+	recordTrouble recordTrouble
 
 	recorder atomic.Pointer[record.Recorder] // nil: nothing is recorded
 
@@ -93,6 +99,8 @@ type Options struct {
 
 	// Dial connects to http targets instead of the network; for tests.
 	Dial func(addr string, timeout time.Duration) (net.Conn, error)
+	// Webhook is asked instead of the network that alerts go to; for tests.
+	Webhook http.RoundTripper
 	// NoDate leaves the Date header out, whose clock is a goroutine without end; for tests.
 	NoDate bool
 }
@@ -145,12 +153,17 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.telemetry = newTelemetry(o.Version, c.Metrics.MaxCallers, g.gauges)
 	g.nobody = g.telemetry.flow("", "")
 	g.openDesk()
+	g.auditRegistration = g.consoleAudited
+	g.keeping.dir = o.State
+	g.alerts = g.newAlerting()
+	g.watchOverOwn()
 	if err := g.loadFirst(c, past); err != nil {
 		g.sample.Close()
 		return nil, err
 	}
 	g.started = c
 	g.telemetry.loaded(true, time.Now())
+	g.applyAlerts(c)
 	g.takeCensus(g.began)
 	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
 	g.edge.server.NoDefaultDate = o.NoDate
@@ -163,6 +176,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		Callers: g.callersPage, Caller: g.callerDetail,
 		Registrations: g.registrations, DecideRegistration: g.decideRegistration,
 		Audit: g.auditEntries, Audited: g.consoleAudited, StateDir: o.State,
+		Alerts: g.alertsView, TestAlert: g.testAlert,
 	})
 	return g, nil
 }
@@ -197,6 +211,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	running.Go(func() { g.takeCensuses(beside) })
 	running.Go(func() { g.keepRegistrations(beside) })
 	go g.audit.Run()
+	go g.alerts.Run()
 	if g.options.Path != "" {
 		running.Go(func() { g.watch(beside) })
 	}
@@ -230,6 +245,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	if shut := g.console.Shutdown(); shut != nil && err == nil {
 		g.logs.Warn("shutdown", zap.Error(shut))
 	}
+	g.closeAlerts()
 	g.closeTrail()
 	for _, u := range g.live.Load().upstreams {
 		u.Close()

@@ -203,14 +203,14 @@ func newWorldIn(t *testing.T, state, text string, upstream fasthttp.RequestHandl
 	return startWorld(t, "", state, text, upstream)
 }
 
-func startWorld(t *testing.T, peer, state, text string, upstream fasthttp.RequestHandler) *world {
+func startWorld(t *testing.T, peer, state, text string, upstream fasthttp.RequestHandler, more ...func(*Options)) *world {
 	t.Helper()
 	w := &world{
 		t: t, state: state, front: fasthttputil.NewInmemoryListener(), admin: fasthttputil.NewInmemoryListener(), log: &logBuffer{},
 		ended: make(chan error, 1), target: fasthttputil.NewInmemoryListener(),
 	}
 	c := configOf(t, text)
-	g, err := New(c, Options{
+	o := Options{
 		Text: []byte(hashed(text)), Version: "test", NoDate: true, State: state,
 		Log: jsonLog(w.log),
 		Listen: func(addr string) (net.Listener, error) {
@@ -226,7 +226,11 @@ func startWorld(t *testing.T, peer, state, text string, upstream fasthttp.Reques
 			w.dials.Add(1)
 			return w.target.Dial()
 		},
-	})
+	}
+	for _, change := range more {
+		change(&o)
+	}
+	g, err := New(c, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ func (g *Gateway) prepareRecording(c *config.Config, old *live) (r recording, er
 	r.options = record.Options{
 		Dir: c.RecordDir(), MaxBytes: int64(c.Record.MaxBytes), FileBytes: int64(c.Record.FileBytes), FileSpan: c.Record.FileSpan.Duration,
 		Failed: func(err error) {
+			g.recordTrouble.failed(time.Now(), err)
 			g.logs.Error("record", zap.Error(err), zap.String("remedy", "requests are served, and not recorded; make room in record.dir, or switch it off"))
 		},
 	}

@@ -66,6 +66,7 @@ func (g *Gateway) take(text []byte, err error) {
 func (g *Gateway) rejected(err error) {
 	g.loadError.Store(err.Error())
 	g.telemetry.loaded(false, time.Now())
+	g.reloadFailed(time.Now(), err)
 	var problems config.Problems
 	if !errors.As(err, &problems) {
 		g.logs.Error("config", zap.Error(err), zap.Int("running_version", g.live.Load().version))

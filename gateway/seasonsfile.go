@@ -21,12 +21,13 @@ import (
 )
 
 // seasonsFile is the file of seasons in state.dir: lines of JSON, compressed, replaced whole. It is written some
-// minutes after something was learned, which mostly is once an hour, and at the end. It belongs to one goroutine.
+// minutes after something was learned, which mostly is once an hour, and at the end. It belongs to one goroutine; its
+// trouble may be asked for by any.
 type seasonsFile struct {
 	path    string // empty: nothing is kept
 	changed bool
 	next    time.Time // not before then
-	failed  bool      // the last attempt, and that was said
+	trouble
 }
 
 // seasonsEvery is the shortest time between two writes: one of 10,000 seasons takes a quarter of a second of one core.
@@ -71,11 +72,11 @@ func (f *seasonsFile) close(now time.Time, table map[flowNames]*keptSeason, log 
 	if err == nil {
 		err = config.ReplaceFile(f.path, data, 0o600)
 	}
-	if err != nil && !f.failed {
+	if f.note(now, err) && err != nil {
 		log.Error("seasons", zap.Error(fmt.Errorf("cannot keep the seasons: %w", err)),
 			zap.String("remedy", "make state.dir writable; until then a restart forgets what hours are usual"))
 	}
-	f.failed, f.changed = err != nil, err != nil
+	f.changed = err != nil
 }
 
 func encodeSeasons(table map[flowNames]*keptSeason) ([]byte, error) {

@@ -31,6 +31,9 @@ func (x *exchange) settle() {
 	if x.item.OnTime && !x.item.CutShort() {
 		x.g.available.settled(x.outcome)
 	}
+	if x.outcome == outcomeRefused && x.caller != nil {
+		x.g.alerts.vips.refused(x)
+	}
 	if x.outcome == outcomeRefused && x.data != nil {
 		x.data.refused.Add(1)
 	}

@@ -90,6 +90,12 @@ func (g *Gateway) gauges() gaugeStats {
 		of := r.Stats()
 		s.Record = &of
 	}
+	trail := g.audit.Stats()
+	s.AuditWaiting, s.AuditLost, s.AlertsWaiting = trail.Waiting, trail.Lost, g.alerts.Pending()
+	for _, p := range g.parts {
+		_, err := p.of.Trouble()
+		s.Failing = append(s.Failing, failingGauge{p.what, err != nil})
+	}
 	s.Overrides = len(g.live.Load().overrides)
 	s.Observing = len(g.live.Load().policy.Observing()) > 0
 	for _, t := range g.live.Load().targets() {

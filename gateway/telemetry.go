@@ -3,12 +3,15 @@ package gateway
 import (
 	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/VictoriaMetrics/metrics"
+
+	"tidegate/gateway/alert"
 )
 
 // otherCaller stands for all callers past metrics.max_callers.
@@ -31,6 +34,7 @@ type telemetry struct {
 	reloadsOK, reloadsFailed     *metrics.Counter
 	reloadSuccessful, reloadedAt *metrics.Gauge
 	estimateErrors               *metrics.PrometheusHistogram
+	alerts                       [len(alertResults)]*metrics.Counter
 
 	mu         sync.Mutex
 	maxCallers int
@@ -63,6 +67,9 @@ func newTelemetry(version string, maxCallers int, stats func() gaugeStats) *tele
 		semantics:        make(map[string]*semanticSeries),
 		upstreams:        make(map[string]*upstreamSeries),
 	}
+	for i, result := range alertResults {
+		t.alerts[i] = set.NewCounter(series("tidegate_alerts_total", "result", result))
+	}
 	set.NewGauge(series("tidegate_build_info", "version", version, "goversion", runtime.Version()), nil).Set(1)
 	return t
 }
@@ -84,6 +91,16 @@ func (t *telemetry) loaded(ok bool, now time.Time) {
 	t.reloadsOK.Inc()
 	t.reloadSuccessful.Set(1)
 	t.reloadedAt.Set(float64(now.UnixMilli()) / 1000)
+}
+
+// alertResults are what can become of an alert. Of those that are for nobody nothing is counted.
+var alertResults = [...]string{alert.StatusSent, alert.StatusFailed, alert.StatusHeld}
+
+// alerted counts what has become of an alert.
+func (t *telemetry) alerted(status string) {
+	if i := slices.Index(alertResults[:], status); i >= 0 {
+		t.alerts[i].Inc()
+	}
 }
 
 // estimateMissed records by how much a wait differed from its estimate, either way.

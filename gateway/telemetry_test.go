@@ -51,6 +51,7 @@ func idle() gaugeStats {
 func everything() *telemetry {
 	t := newTelemetry("v0.1.0", 10, func() gaugeStats {
 		s, share := idle(), 0.9995
+		s.Failing = []failingGauge{{"audit", true}, {"versions", false}}
 		s.Record, s.WouldWait, s.Availability = &record.Stats{}, s.Queues, [3]*float64{nil, nil, &share}
 		return s
 	})

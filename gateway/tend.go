@@ -3,8 +3,6 @@ package gateway
 import (
 	"context"
 	"time"
-
-	"go.uber.org/zap"
 )
 
 // tend does, until ctx ends, what may have to wait for a disk: it ends overrides, writes the windows and the seasons, and
@@ -18,15 +16,13 @@ func (g *Gateway) tend(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-tick.C:
+			g.keeping.busy.Store(now.UnixNano())
 			g.endOverrides(now)
 			g.windows.tick(g, now)
 			g.seasons.tick(now, g.logs)
-			if g.store == nil {
-				continue
-			}
-			if err := g.store.Flush(); err != nil {
-				g.logs.Error("state", zap.Error(err))
-			}
+			g.flushVersions(now)
+			g.lookAtState(now)
+			g.keeping.busy.Store(0)
 		}
 	}
 }

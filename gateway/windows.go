@@ -19,12 +19,12 @@ import (
 
 // windows keeps what slow rates have paid in state.dir, so that a restart gives nobody a fresh hour. It
 // is written every few seconds and at the end: a crash forgets what the last seconds paid, and no more. It
-// belongs to one goroutine.
+// belongs to one goroutine; its trouble may be asked for by any.
 type windows struct {
-	path   string // empty: nothing is kept
-	next   time.Time
-	empty  bool // the file holds nothing, or there is none
-	failed bool // the last attempt, and that was said
+	path  string // empty: nothing is kept
+	next  time.Time
+	empty bool // the file holds nothing, or there is none
+	trouble
 }
 
 const (
@@ -70,10 +70,9 @@ func (w *windows) save(g *Gateway) {
 		return
 	}
 	err := w.write(g)
-	if err != nil && !w.failed {
+	if w.note(time.Now(), err) && err != nil {
 		g.logs.Error("windows", zap.Error(err), zap.String("remedy", "make state.dir writable; until then a restart gives slow rates a fresh window"))
 	}
-	w.failed = err != nil
 }
 
 func (w *windows) write(g *Gateway) error {
