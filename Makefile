@@ -40,6 +40,10 @@ fuzz: ## fuzz each target for FUZZTIME (5s)
 		go test -run '^$$' -fuzz "^$${name#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x "$$(dirname "$$file")" </dev/null; \
 	done
 
+.PHONY: callers-code
+callers-code: ## run the Python and Node code of the callers' page against a gateway, where these are
+	go test -tags callerscode -count 1 -v -run InterpretedCodeOfThePage ./gateway
+
 .PHONY: bench
 bench: ## run the benchmarks matching BENCH, COUNT times; compare two outputs with `make stat OLD=.. NEW=..`
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) ./...

@@ -15,9 +15,9 @@ import (
 var (
 	inPitfalls = regexp.MustCompile("`\\./([a-z/]+)`|\\b((?:Test|Fuzz)[A-Z]\\w+)")
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	target     = regexp.MustCompile(`(?m)^([a-z]+):.*## `)
+	target     = regexp.MustCompile(`(?m)^([a-z-]+):.*## `)
 	metric     = regexp.MustCompile(`\btidegate_[a-z_]+\b`)
-	makeWord   = regexp.MustCompile("`make ([a-z]+)")
+	makeWord   = regexp.MustCompile("`make ([a-z-]+)")
 )
 
 func TestEveryTestThatThePitfallsNameExists(t *testing.T) {
