@@ -70,8 +70,8 @@ type target struct {
 	index    int       // of callers or pools; of flows the caller's
 	semantic string    // of flows
 	rule     rulePlace // of rules
-	key   string    // "callers[3].pool"
-	field field
+	key      string    // "callers[3].pool"
+	field    field
 }
 
 // find says what a name means, or what is wrong with it.
