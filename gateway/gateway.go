@@ -16,6 +16,7 @@ import (
 	"tidegate/gateway/audit"
 	"tidegate/gateway/config"
 	"tidegate/gateway/console"
+	"tidegate/gateway/history"
 	"tidegate/gateway/policy"
 	"tidegate/gateway/record"
 	"tidegate/gateway/upstream"
@@ -36,6 +37,7 @@ type Gateway struct {
 
 	store   *config.Store // nil: nothing is kept
 	windows windows
+	history atomic.Pointer[history.History] // nil: not open yet
 	// registry is what callers have registered themselves; nil: nothing.
 	registry          policy.Registrations
 	desk              callerDesk
@@ -165,6 +167,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.telemetry.loaded(true, time.Now())
 	g.applyAlerts(c)
 	g.takeCensus(g.began)
+	g.onCensus = append(g.onCensus, g.rememberHistory)
 	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
 	g.edge.server.NoDefaultDate = o.NoDate
 	g.edge.turnedAway = g.turnedAway
@@ -176,7 +179,8 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		Callers: g.callersPage, Caller: g.callerDetail,
 		Registrations: g.registrations, DecideRegistration: g.decideRegistration,
 		Audit: g.auditEntries, Audited: g.consoleAudited, StateDir: o.State,
-		Alerts: g.alertsView, TestAlert: g.testAlert,
+		History: g.historyView,
+		Alerts:  g.alertsView, TestAlert: g.testAlert,
 	})
 	return g, nil
 }
@@ -204,6 +208,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.options.Started(data.Addr(), admin.Addr())
 	}
 
+	g.openHistory()
 	beside, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { g.detect(beside) })
@@ -246,6 +251,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.logs.Warn("shutdown", zap.Error(shut))
 	}
 	g.closeAlerts()
+	g.history.Load().Close()
 	g.closeTrail()
 	for _, u := range g.live.Load().upstreams {
 		u.Close()

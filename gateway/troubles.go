@@ -62,6 +62,7 @@ const (
 	troubleSeasons  = "seasons"
 	troubleAudit    = "audit"
 	troubleDesk     = "registrations"
+	troubleHistory  = "history"
 	troubleRecord   = "record"
 	troubleWebhook  = "webhook"
 )
@@ -88,6 +89,7 @@ func (g *Gateway) watchOverOwn() {
 		err, since := g.desk.registrations.Trouble()
 		return since, err
 	}))
+	g.watchOver(troubleHistory, historyRemedy, troubleFunc(g.historyTrouble))
 	g.watchOver(troubleRecord, "make room in record.dir, or switch it off; requests are served, and not recorded", &g.recordTrouble)
 	g.watchOver(troubleWebhook, "look at alerts.webhook and who answers there; the test on the page says more", g.alerts)
 	g.troubles = g.troubleViews
