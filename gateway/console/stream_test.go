@@ -124,6 +124,7 @@ func (d *desk) times() (n int) {
 // idle checks that nothing runs for streams, and that nobody is asked for a snapshot.
 func idle(t *testing.T, d *desk) {
 	t.Helper()
+	synctest.Wait()
 	d.streams.mu.Lock()
 	open, stop := len(d.streams.open), d.streams.stop
 	d.streams.mu.Unlock()
