@@ -78,6 +78,10 @@ func (s *streams) run(stop chan struct{}) {
 			s.endWithout(s.stays)
 			made := s.frame(now)
 			s.mu.Lock()
+			if s.stop != stop { // everybody has left meanwhile
+				s.mu.Unlock()
+				return
+			}
 			s.last, s.made = made, now
 			for st := range s.open {
 				st.offer(made)
