@@ -14,6 +14,7 @@ import (
 
 	"tidegate/gateway/config"
 	"tidegate/gateway/console"
+	"tidegate/gateway/history"
 	"tidegate/gateway/policy"
 	"tidegate/gateway/record"
 	"tidegate/gateway/upstream"
@@ -37,6 +38,7 @@ type Gateway struct {
 	// registry is what callers have registered themselves; nil: nothing.
 	registry policy.Registrations
 	seasons  seasons
+	history  *history.History // nil before Run
 
 	recorder atomic.Pointer[record.Recorder] // nil: nothing is recorded
 
@@ -152,7 +154,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.console = console.New(console.Options{
 		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
 		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,
-		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: control{g}, Redact: config.RedactSecrets,
+		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, History: g.historyView, Control: control{g}, Redact: config.RedactSecrets,
 	})
 	return g, nil
 }
@@ -180,6 +182,8 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.options.Started(data.Addr(), admin.Addr())
 	}
 
+	g.history = openHistory(g.options.State, c.Limits.HistorySeries, g.logs)
+	g.onCensus = append(g.onCensus, g.rememberHistory)
 	beside, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { g.detect(beside) })
@@ -205,6 +209,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 	g.drain()
 	stop()
 	running.Wait()
+	g.history.Close()
 	g.windows.save(g)
 	g.seasons.close(&g.watched.flows, g.logs)
 	if g.store != nil {
