@@ -37,7 +37,7 @@ type Gateway struct {
 
 	store   *config.Store // nil: nothing is kept
 	windows windows
-	history atomic.Pointer[history.History] // nil: not open yet
+	history *history.History // nil before Run
 	// registry is what callers have registered themselves; nil: nothing.
 	registry          policy.Registrations
 	desk              callerDesk
@@ -208,7 +208,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.options.Started(data.Addr(), admin.Addr())
 	}
 
-	g.openHistory()
+	g.history = openHistory(g.options.State, c.Limits.HistorySeries, g.logs)
 	beside, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { g.detect(beside) })
@@ -251,7 +251,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.logs.Warn("shutdown", zap.Error(shut))
 	}
 	g.closeAlerts()
-	g.history.Load().Close()
+	g.history.Close()
 	g.closeTrail()
 	for _, u := range g.live.Load().upstreams {
 		u.Close()

@@ -129,7 +129,7 @@ func (v *validator) bounds() {
 	within(v, "limits.max_flows", l.MaxFlows, 1, maxCount)
 	within(v, "limits.max_tenants", l.MaxTenants, 1, maxCount)
 	within(v, "limits.refusals_kept", l.RefusalsKept, 0, maxCount)
-	within(v, "limits.history_series", l.HistorySeries, 1, 1_000_000)
+	within(v, "limits.history_series", l.HistorySeries, 0, 1_000_000)
 	v.positive("queue.ticket_ttl", v.c.Queue.TicketTTL)
 }
 

@@ -11,7 +11,7 @@ import (
 type Options struct {
 	// Path is the database's file. "": there is memory only.
 	Path string
-	// MaxSeries is how many series of callers are remembered at a time; 0: DefaultSeries.
+	// MaxSeries is how many series of callers are remembered at a time; 0: DefaultSeries, below 0: none.
 	MaxSeries int
 	// Failed is told when the disk stops working, once until it works again, and of a file that was set aside. It may be nil.
 	Failed func(error)
@@ -63,7 +63,7 @@ type History struct {
 // Open makes a history and takes in what the last one kept, for which it waits two seconds at most. It never fails: what does
 // not work is told by Failed and Trouble.
 func Open(o Options) *History {
-	o.MaxSeries = cmp.Or(max(o.MaxSeries, 0), DefaultSeries)
+	o.MaxSeries = max(cmp.Or(o.MaxSeries, DefaultSeries), 0)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -82,6 +82,14 @@ func Open(o Options) *History {
 		}
 	}
 	return h
+}
+
+// Limit changes MaxSeries. Those that are remembered already stay until the minute is over.
+func (h *History) Limit(series int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.options.MaxSeries = max(cmp.Or(series, DefaultSeries), 0)
+	h.names.most = mostNames(h.options.MaxSeries)
 }
 
 const (

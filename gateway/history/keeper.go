@@ -136,7 +136,7 @@ func (k *keeper) open(create bool) error {
 	case err != nil:
 		return fmt.Errorf("cannot open it: %w", err)
 	}
-	kept, err := d.load(context.Background(), k.h.minute(), k.h.names.most)
+	kept, err := d.load(context.Background(), k.h.minute(), k.h.mostNames())
 	if err != nil {
 		d.close()
 		return fmt.Errorf("cannot read it: %w", err)
@@ -227,6 +227,12 @@ func (h *History) minute() int64 {
 		return h.tallies[len(h.tallies)-1].minute
 	}
 	return h.options.Now().Unix() / slots
+}
+
+func (h *History) mostNames() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.names.most
 }
 
 func (h *History) hasSomething() bool {

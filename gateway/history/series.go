@@ -41,9 +41,11 @@ type names struct {
 // perSeries is how many names are kept for each series of a caller that may be doing something.
 const perSeries = 8
 
+func mostNames(series int) int { return perSeries*series + 4096 }
+
 func newNames(mostSeries int) names {
 	return names{
-		most: perSeries*mostSeries + 4096, byKey: make(map[Key]*series), byID: make(map[id]*series), callers: make(map[string][]*series),
+		most: mostNames(mostSeries), byKey: make(map[Key]*series), byID: make(map[id]*series), callers: make(map[string][]*series),
 	}
 }
 
