@@ -24,7 +24,7 @@ func TestAnswersAreTheContract(t *testing.T) {
 	d := newDesk("127.0.0.1:8081")
 	d.snapshot = observing()
 	end := t0.Add(time.Hour)
-	first := config.Override{Name: "rules.free/*/chat.rate", Value: "5/s", Actor: "ann", Reason: "promotion", Made: t0, Until: &end}
+	first := config.Override{Name: "rules.free/*/chat.rate", Value: "5/s", Actor: "ann", Role: "owner", Reason: "promotion", Made: t0, Until: &end}
 	d.control.overrides = []OverrideView{{Override: first}, {Override: config.Override{Name: "callers.gone.enabled", Value: "false", Made: t0}, Aside: "there is no caller gone"}}
 	d.control.keep("override", Change{Actor: "ann", From: "10.0.0.1", Reason: "promotion"}, firstText, "")
 	d.control.kept[1].Overrides = []config.Override{first}

@@ -43,7 +43,7 @@ func overConnections(t *testing.T, test func(t *testing.T, d *desk, dial func() 
 			if err := conn.SetReadDeadline(time.Now().Add(time.Hour)); err != nil { // nobody waits for ever
 				panic(err)
 			}
-			l := &line{Conn: conn, r: bufio.NewReader(conn)}
+			l := newLine(conn)
 			t.Cleanup(func() { l.Close() })
 			return l
 		})
@@ -95,6 +95,8 @@ func (l *line) answer() (status string, a *fasthttp.Response) {
 	}
 	return status, a
 }
+
+func newLine(conn net.Conn) *line { return &line{Conn: conn, r: bufio.NewReader(conn)} }
 
 func requestHead(method, path string, fields ...string) string {
 	return method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(append(fields, "", ""), "\r\n")

@@ -212,6 +212,12 @@ func TestASlowReaderIsLetGo(t *testing.T) {
 				t.Errorf("event %d is %v late", i, late)
 			}
 		}
+		d.streams.mu.Lock()
+		open := len(d.streams.open)
+		d.streams.mu.Unlock()
+		if open != 1 {
+			t.Errorf("%d streams are open, want that of who reads", open)
+		}
 		quick.Close()
 		slow.Close()
 		time.Sleep(2 * time.Second)
@@ -357,7 +363,7 @@ func TestAShutdownEndsTheStreams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &line{Conn: conn, r: bufio.NewReader(conn)}
+		l := newLine(conn)
 		e := l.watch(t)
 		if _, err := e.next(); err != nil {
 			t.Fatal(err)

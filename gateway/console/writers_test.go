@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"tidegate/gateway/config"
 )
 
 // A thousand clients write at once, round after round: one of each round wins, everybody is answered,
@@ -12,6 +14,8 @@ import (
 func TestOfAThousandWritesAtOnceExactlyOneWins(t *testing.T) {
 	overConnections(t, func(t *testing.T, d *desk, dial func() *line) {
 		const clients, rounds = 1000, 3
+		cookie, _, _ := d.logIn(t, "b")
+		by := []string{"Authorization: Bearer a", pair(cookie)} // one half comes with tokens, the other in sessions
 		lines := make([]*line, clients)
 		for i := range lines {
 			lines[i] = dial()
@@ -29,7 +33,7 @@ func TestOfAThousandWritesAtOnceExactlyOneWins(t *testing.T) {
 			for i, l := range lines {
 				all.Go(func() {
 					text := fmt.Sprintf("round = %d\nclient = %d\n%s", round, i, filler)
-					sent := requestHead("PUT", "/api/v1/config", asTOML, "If-Match: "+tag, fmt.Sprint("Content-Length: ", len(text)))
+					sent := requestHead("PUT", "/api/v1/config", asTOML, "If-Match: "+tag, by[i%2], fmt.Sprint("Content-Length: ", len(text)))
 					<-start
 					go l.send(sent, text)
 					status, a := l.answer()
@@ -44,6 +48,9 @@ func TestOfAThousandWritesAtOnceExactlyOneWins(t *testing.T) {
 				switch {
 				case status == "200":
 					won++
+					if made := d.control.Versions()[0]; made.Actor != [...]string{"ann", "bob"}[i%2] {
+						t.Errorf("round %d: client %d won, and the version is %s's", round, i, made.Actor)
+					}
 					if want := fmt.Sprintf("round = %d\nclient = %d\n", round, i); !strings.HasPrefix(string(text), want) {
 						t.Errorf("round %d: client %d was told that it won, and another's text is in force", round, i)
 					}
@@ -61,5 +68,11 @@ func TestOfAThousandWritesAtOnceExactlyOneWins(t *testing.T) {
 		if n := d.server.GetRejectedConnectionsCount(); n != 0 {
 			t.Errorf("%d connections were refused", n)
 		}
-	})
+	}, ownerNamed("ann", "a"), ownerNamed("bob", "b"))
+}
+
+func ownerNamed(name, secret string) config.Token {
+	token := tokenOf(secret, "owner")
+	token.Name = name
+	return token
 }
