@@ -337,6 +337,22 @@ func TestTheDeskSharesTheLimitOfAddresses(t *testing.T) {
 	})
 }
 
+func TestWhatIsRegisteredCostsARequestNoMemory(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorldIn(t, t.TempDir(), registering, mirror)
+		w.put("ann", "export", someWords)
+		p := w.g.live.Load().policy
+		ann, bob, route, tag := p.Caller("ann"), p.Caller("bob"), p.Route("mixed"), []byte("export")
+		if n := testing.AllocsPerRun(100, func() {
+			if p.SemanticFor(route, ann, tag, w.g.registry).Name != "export" || p.SemanticFor(route, bob, tag, w.g.registry).Name != "default" {
+				t.Error("another semantic")
+			}
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
 func TestWhatHappensAtTheDeskIsLoggedAndIsNoTraffic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		trace := t.TempDir()
