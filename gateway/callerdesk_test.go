@@ -418,7 +418,7 @@ func TestABrokenDiskLosesNoRegistration(t *testing.T) {
 		if w.tagged("ann", "export") != "export" {
 			t.Error("it does not act")
 		}
-		if err, _ := w.g.desk.registrations.Trouble(); err == nil {
+		if _, err := w.g.desk.registrations.Trouble(); err == nil {
 			t.Error("no trouble is told")
 		}
 		time.Sleep(10 * time.Second)
@@ -429,7 +429,7 @@ func TestABrokenDiskLosesNoRegistration(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		if err, _ := w.g.desk.registrations.Trouble(); err != nil {
+		if _, err := w.g.desk.registrations.Trouble(); err != nil {
 			t.Error(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode() != fs.FileMode(0o600) {
