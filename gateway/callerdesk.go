@@ -141,6 +141,7 @@ func (g *Gateway) openDesk() {
 	})
 	g.sayDamaged(odd)
 	g.desk.registrations, g.registry = r, r
+	g.registrationsOf, g.registrationsWaiting = g.registrationsBy, r.WaitForOwner
 	g.desk.reads.limit, g.desk.writes.limit = deskReads, deskWrites
 }
 

@@ -17,7 +17,7 @@ func (g *Gateway) keepRegistrations(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			g.desk.registrations.Keep(keepFor)
+			g.desk.registrations.KeepLast(keepFor)
 			return
 		case <-tick.C:
 			g.desk.registrations.Keep(keepFor)

@@ -106,7 +106,7 @@ func (x *exchange) useOf(s *policy.Semantic, status registration.Status, rule *d
 	}
 	if fullest != nil {
 		q := x.g.scheduler.Quota(time.Now(), fullest.d.flow)
-		u.Occupancy, u.Remaining = fullest.occupancy, q.Remaining
+		u.Remaining, u.Occupancy = q.Remaining, round(1-float64(q.Remaining)/float64(max(q.Limit, 1)))
 		if q.Reset > 0 {
 			u.ResetMS = wholeMillis(q.Reset)
 		}

@@ -337,6 +337,22 @@ func TestTheDeskSharesTheLimitOfAddresses(t *testing.T) {
 	})
 }
 
+func TestWhatIsRegisteredCostsARequestNoMemory(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorldIn(t, t.TempDir(), registering, mirror)
+		w.put("ann", "export", someWords)
+		p := w.g.live.Load().policy
+		ann, bob, route, tag := p.Caller("ann"), p.Caller("bob"), p.Route("mixed"), []byte("export")
+		if n := testing.AllocsPerRun(100, func() {
+			if p.SemanticFor(route, ann, tag, w.g.registry).Name != "export" || p.SemanticFor(route, bob, tag, w.g.registry).Name != "default" {
+				t.Error("another semantic")
+			}
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}
+
 func TestWhatHappensAtTheDeskIsLoggedAndIsNoTraffic(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		trace := t.TempDir()
@@ -402,7 +418,7 @@ func TestABrokenDiskLosesNoRegistration(t *testing.T) {
 		if w.tagged("ann", "export") != "export" {
 			t.Error("it does not act")
 		}
-		if err, _ := w.g.desk.registrations.Trouble(); err == nil {
+		if _, err := w.g.desk.registrations.Trouble(); err == nil {
 			t.Error("no trouble is told")
 		}
 		time.Sleep(10 * time.Second)
@@ -413,7 +429,7 @@ func TestABrokenDiskLosesNoRegistration(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)
-		if err, _ := w.g.desk.registrations.Trouble(); err != nil {
+		if _, err := w.g.desk.registrations.Trouble(); err != nil {
 			t.Error(err)
 		}
 		if info, err := os.Stat(path); err != nil || info.Mode() != fs.FileMode(0o600) {

@@ -171,7 +171,6 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
 	g.edge.server.NoDefaultDate = o.NoDate
 	g.edge.turnedAway = g.turnedAway
-	g.registrationsOf, g.auditRegistration = g.registrationsBy, g.consoleAudited
 	g.console = console.New(console.Options{
 		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
 		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,

@@ -85,10 +85,7 @@ func (g *Gateway) watchOverOwn() {
 	g.watchOver(troubleWindows, "make state.dir writable; until then a restart gives slow rates a fresh window", &g.windows)
 	g.watchOver(troubleSeasons, "make state.dir writable; until then a restart forgets what hours are usual", &g.seasons.file)
 	g.watchOver(troubleAudit, "make state.dir writable; until then entries are in memory and in the log", g.audit)
-	g.watchOver(troubleDesk, "make state.dir writable; what callers register counts, and is forgotten by a restart until then", troubleFunc(func() (time.Time, error) {
-		err, since := g.desk.registrations.Trouble()
-		return since, err
-	}))
+	g.watchOver(troubleDesk, "make state.dir writable; what callers register counts, and is forgotten by a restart until then", g.desk.registrations)
 	g.watchOver(troubleHistory, historyRemedy, troubleFunc(g.historyTrouble))
 	g.watchOver(troubleRecord, "make room in record.dir, or switch it off; requests are served, and not recorded", &g.recordTrouble)
 	g.watchOver(troubleWebhook, "look at alerts.webhook and who answers there; the test on the page says more", g.alerts)

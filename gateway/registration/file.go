@@ -21,13 +21,7 @@ const maxFile = 128 << 20
 // maxText bounds what an owner wrote, in bytes, as far as it is read back.
 const maxText = 4 << 10
 
-// onDisk is the file. It is JSON, so that it can be read and corrected by hand.
-type onDisk struct {
-	Format        int             `json:"format"`
-	Registrations []*Registration `json:"registrations"`
-}
-
-// encode writes one registration a line.
+// encode writes one registration a line: JSON that can be read and corrected by hand.
 func encode(list []*Registration) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"format\":%d,\"registrations\":[", format)

@@ -95,7 +95,12 @@ func (r *Registry) Keeps() bool { return r.keeper.path != "" }
 // Keep brings all that has changed to the disk, and waits for that at most as long as given. It says whether all
 // that had changed before the call has reached the disk; if not, it is in force all the same, and a later Keep brings
 // it there. A disk that fails is asked once a second.
-func (r *Registry) Keep(wait time.Duration) bool {
+func (r *Registry) Keep(wait time.Duration) bool { return r.keep(wait, false) }
+
+// KeepLast is Keep for the end, when there will be no later one: the disk is asked however short ago it failed.
+func (r *Registry) KeepLast(wait time.Duration) bool { return r.keep(wait, true) }
+
+func (r *Registry) keep(wait time.Duration, last bool) bool {
 	k := &r.keeper
 	if k.path == "" {
 		return false
@@ -122,7 +127,7 @@ func (r *Registry) Keep(wait time.Duration) bool {
 		return true
 	}
 	now := time.Now()
-	if k.rests(now) {
+	if !last && k.rests(now) {
 		return false
 	}
 	list, changes := r.list()
@@ -130,11 +135,11 @@ func (r *Registry) Keep(wait time.Duration) bool {
 	return k.has(wanted)
 }
 
-// Trouble is why the last write failed, and since when writes do; nil: all is well.
-func (r *Registry) Trouble() (err error, since time.Time) {
+// Trouble is since when writes fail, and why the last one did; nil: all is well.
+func (r *Registry) Trouble() (since time.Time, err error) {
 	r.keeper.mu.Lock()
 	defer r.keeper.mu.Unlock()
-	return r.keeper.trouble, r.keeper.since
+	return r.keeper.since, r.keeper.trouble
 }
 
 // list is everything in a fixed order, and how many changes are in it.

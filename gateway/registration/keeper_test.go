@@ -47,7 +47,7 @@ func TestWithoutADirectoryNothingIsKept(t *testing.T) {
 	if w.Keep(0) || w.Keeps() {
 		t.Error("kept nowhere")
 	}
-	if err, _ := w.Trouble(); err != nil {
+	if _, err := w.Trouble(); err != nil {
 		t.Error(err)
 	}
 }
@@ -65,26 +65,29 @@ func TestABrokenDiskLosesNoDecision(t *testing.T) {
 			t.Error("kept on a disk that fails")
 		}
 		w.stands("bob", "chat", Active)
-		if err, since := w.Trouble(); err == nil || !strings.Contains(err.Error(), errDisk.Error()) || !since.Equal(failing) {
+		if since, err := w.Trouble(); err == nil || !strings.Contains(err.Error(), errDisk.Error()) || !since.Equal(failing) {
 			t.Errorf("trouble: %v since %v", err, since)
 		}
 		w.disk = nil
 		if w.Keep(0) {
 			t.Error("a disk that failed was asked again at once")
 		}
-		time.Sleep(retryAfter)
+		if !w.KeepLast(0) {
+			t.Error("nor was it asked at the end")
+		}
 		w.disk = errDisk
+		w.ask(t0, "ann", "chat")
 		w.Keep(0)
 		time.Sleep(retryAfter)
 		w.disk = nil
 		if !w.Keep(0) {
 			t.Error("not kept on a disk that is back")
 		}
-		if err, _ := w.Trouble(); err != nil {
+		if _, err := w.Trouble(); err != nil {
 			t.Error(err)
 		}
-		if len(w.said) != 2 || w.said[0] == nil || w.said[1] != nil {
-			t.Errorf("said %v, want the failure once and the recovery once", w.said)
+		if len(w.said) != 4 || w.said[0] == nil || w.said[1] != nil || w.said[2] == nil || w.said[3] != nil {
+			t.Errorf("said %v, want each failure once and each recovery once", w.said)
 		}
 		open(t, dir).stands("bob", "chat", Active)
 	})

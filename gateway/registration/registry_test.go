@@ -18,6 +18,9 @@ func TestWhatARegistrationIsWorthFollowsFromPlanAndConfiguration(t *testing.T) {
 	w.stands("bob", "chat", Waiting)
 	w.decide(t0, "bob", "chat", true)
 	w.stands("bob", "chat", Active)
+	w.ask(t0, "ann", "export")
+	w.stands("ann", "export", Active)
+	w.stands("ann", "chat", Active)
 
 	// What the configuration does not have waits for it; under approve for an owner, too.
 	w.ask(t0, "ann", "newer")

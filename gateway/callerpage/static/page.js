@@ -142,6 +142,10 @@ function use(s) {
 const status = (name) => h("span", { class: `status ${name}` }, t(`status.${name}`));
 
 function table(label, heads, rows) {
+  for (const row of rows) {
+    // On a narrow screen the cells stand below each other, each with its head.
+    for (const [i, cell] of [...row.children].entries()) if (cell.tagName === "TD" && !cell.querySelector("button")) cell.setAttribute("data-label", heads[i]);
+  }
   return h(
     "div",
     { class: "wide", role: "region", "aria-label": label, tabindex: "0" },
@@ -172,7 +176,7 @@ function refusals(list) {
     if (r.limit > 0) numbers.push(t("refusal.left", r));
     if (r.waited_ms > 0) numbers.push(t("refusal.waited", { time: duration(r.waited_ms) }));
     if (r.estimate_ms > 0) numbers.push(t("refusal.estimate", { time: duration(r.estimate_ms) }));
-    if (r.max_wait_ms > 0) numbers.push(t("refusal.may", { time: duration(r.max_wait_ms) }));
+    if (r.max_wait_ms > 0 && (r.waited_ms > 0 || r.estimate_ms > 0)) numbers.push(t("refusal.may", { time: duration(r.max_wait_ms) }));
     return h(
       "tr",
       {},
@@ -181,7 +185,7 @@ function refusals(list) {
       h("td", {}, r.semantic),
       h("td", {}, numbers.join(", ")),
       h("td", { class: "number" }, r.retry_after_ms > 0 ? duration(r.retry_after_ms) : ""),
-      h("td", {}, h("code", {}, r.request_id)),
+      h("td", { class: "number" }, h("code", {}, r.request_id)),
     );
   });
   return table(t("refusal.code"), ["time", "code", "semantic", "numbers", "back", "id"].map((x) => t(`refusal.${x}`)), rows);
