@@ -48,6 +48,8 @@ func standingOf(c *policy.Caller) stance {
 // pass unpaid is excess as well.
 func stand(surging, refused bool, waiting int, unpaid, enabled bool) stance {
 	switch {
+	case !enabled: // what it had waiting may still be served: what matters is that nothing more comes
+		return standingPaused
 	case surging:
 		return standingSurging
 	case refused:
@@ -56,8 +58,6 @@ func stand(surging, refused bool, waiting int, unpaid, enabled bool) stance {
 		return standingWaiting
 	case unpaid:
 		return standingExcess
-	case !enabled:
-		return standingPaused
 	}
 	return standingCalm
 }

@@ -8,7 +8,7 @@ const (
 	StandingThrottled = "throttled" // something was refused within the last ten seconds
 	StandingWaiting   = "waiting"   // something waits now
 	StandingExcess    = "excess"    // more comes than the rate pays, and is served all the same
-	StandingPaused    = "paused"    // the caller is not enabled
+	StandingPaused    = "paused"    // the caller is not enabled, whatever of its work is still there
 	StandingCalm      = "calm"
 )
 
