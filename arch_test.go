@@ -36,6 +36,7 @@ var rooms = map[string][]string{
 	"gateway/callerpage":    {},
 	"gateway/config":        {},
 	"gateway/history":       {},
+	"gateway/recent":        {},
 	"dashboards":            {},
 	"scheduler":             {"pools"},
 	"detector":              {},

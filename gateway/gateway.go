@@ -18,6 +18,7 @@ import (
 	"tidegate/gateway/console"
 	"tidegate/gateway/history"
 	"tidegate/gateway/policy"
+	"tidegate/gateway/recent"
 	"tidegate/gateway/record"
 	"tidegate/gateway/upstream"
 	"tidegate/scheduler"
@@ -37,7 +38,8 @@ type Gateway struct {
 
 	store   *config.Store // nil: nothing is kept
 	windows windows
-	history *history.History // nil before Run
+	history atomic.Pointer[history.History] // nil before Run
+	recent  recent.Log
 	// registry is what callers have registered themselves; nil: nothing.
 	registry          policy.Registrations
 	desk              callerDesk
@@ -77,11 +79,12 @@ type Gateway struct {
 	unready  atomic.Bool  // /readyz says no
 	active   atomic.Int64 // requests under way
 
-	warned    atomic.Int64   // when it was last looked at whether promises fit; ns since 1970
-	signalled atomic.Bool    // the next load was asked for by SIGHUP
-	started   *config.Config // the one of the start: what no reload can bring into force stays as it says
-	loading   sync.Mutex     // one load at a time
-	loadError atomic.Value   // string: why the newest configuration was not taken, or what it needs
+	warned     atomic.Int64   // when it was last looked at whether promises fit; ns since 1970
+	signalled  atomic.Bool    // the next load was asked for by SIGHUP
+	started    *config.Config // the one of the start: what no reload can bring into force stays as it says
+	loading    sync.Mutex     // one load at a time
+	previewing sync.Mutex     // one preview at a time
+	loadError  atomic.Value   // string: why the newest configuration was not taken, or what it needs
 }
 
 // Options is what a gateway is made of besides its configuration.
@@ -167,7 +170,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.telemetry.loaded(true, time.Now())
 	g.applyAlerts(c)
 	g.takeCensus(g.began)
-	g.onCensus = append(g.onCensus, g.rememberHistory)
+	g.onCensus = append(g.onCensus, g.rememberHistory, g.rememberArrivals)
 	g.edge = newEdge(&c.Server, g.ids, quietLogger{}, g.handle, g.refuseEarly)
 	g.edge.server.NoDefaultDate = o.NoDate
 	g.edge.turnedAway = g.turnedAway
@@ -178,8 +181,8 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 		Callers: g.callersPage, Caller: g.callerDetail,
 		Registrations: g.registrations, DecideRegistration: g.decideRegistration,
 		Audit: g.auditEntries, Audited: g.consoleAudited, StateDir: o.State,
-		History: g.historyView,
-		Alerts:  g.alertsView, TestAlert: g.testAlert,
+		History: g.historyView, Check: g.checkConfig, Preview: g.previewConfig,
+		Alerts: g.alertsView, TestAlert: g.testAlert,
 	})
 	return g, nil
 }
@@ -207,7 +210,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.options.Started(data.Addr(), admin.Addr())
 	}
 
-	g.history = openHistory(g.options.State, c.Limits.HistorySeries, g.logs)
+	g.history.Store(openHistory(g.options.State, c.Limits.HistorySeries, g.logs))
 	beside, stop := context.WithCancel(context.Background())
 	var running sync.WaitGroup
 	running.Go(func() { g.detect(beside) })
@@ -250,7 +253,7 @@ func (g *Gateway) Run(ctx context.Context) error {
 		g.logs.Warn("shutdown", zap.Error(shut))
 	}
 	g.closeAlerts()
-	g.history.Close()
+	g.history.Load().Close()
 	g.closeTrail()
 	for _, u := range g.live.Load().upstreams {
 		u.Close()

@@ -37,19 +37,21 @@ func historySeries(n int) int {
 
 // historyTrouble is why the history does not get onto the disk; nil: it does.
 func (g *Gateway) historyTrouble() (since time.Time, err error) {
-	if g.history == nil {
+	h := g.history.Load()
+	if h == nil {
 		return time.Time{}, nil
 	}
-	return g.history.Trouble()
+	return h.Trouble()
 }
 
 // rememberHistory remembers a census. The first one counts nothing yet.
 func (g *Gateway) rememberHistory(c *census) {
-	if g.history == nil || c.span <= 0 {
+	h := g.history.Load()
+	if h == nil || c.span <= 0 {
 		return
 	}
-	g.history.Limit(historySeries(c.live.config.Limits.HistorySeries))
-	g.history.Add(c.at, func(yield func(history.Key, *history.Sample)) {
+	h.Limit(historySeries(c.live.config.Limits.HistorySeries))
+	h.Add(c.at, func(yield func(history.Key, *history.Sample)) {
 		var s history.Sample
 		s[history.Rate], s[history.Admitted], s[history.Refused] = c.rate(c.arrived), c.rate(c.admitted), c.rate(c.refused)
 		s[history.InFlight], s[history.Waiting] = float32(c.totals.InFlight), float32(c.totals.Waiting)

@@ -22,7 +22,8 @@ func (g *Gateway) historyView(q console.HistoryQuery) (console.HistoryView, erro
 	if kind < 0 {
 		return console.HistoryView{}, fmt.Errorf("kind must be one of %s", strings.Join(console.HistoryKinds, ", "))
 	}
-	if g.history == nil {
+	h := g.history.Load()
+	if h == nil {
 		return console.HistoryView{}, errors.New("nothing is remembered yet")
 	}
 	now := time.Now()
@@ -35,7 +36,7 @@ func (g *Gateway) historyView(q console.HistoryQuery) (console.HistoryView, erro
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), historyWait)
 	defer cancel()
-	v, known := g.history.Read(ctx, key, q.Until, q.Span)
+	v, known := h.Read(ctx, key, q.Until, q.Span)
 	if !known {
 		if err := g.live.Load().knows(key); err != nil {
 			return console.HistoryView{}, err

@@ -21,6 +21,12 @@ type originKey struct {
 	Full                bool // the trace knows of tenants
 }
 
+// NewOrigin is an origin of requests that stand in no trace. Numbers are from 0 and without large gaps. The semantic is the
+// tag that they came with; full says that the tenant is known wherever there was one.
+func NewOrigin(number int, caller, semantic, route string, full bool) *Origin {
+	return &Origin{Number: number, originKey: originKey{Caller: caller, Type: semantic, Route: route, Full: full}}
+}
+
 // others is the caller as whom those are counted for whom there is no room.
 const others = "others"
 

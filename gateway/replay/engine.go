@@ -22,7 +22,9 @@ type Engine struct {
 	zone     *time.Location
 	plan     string // of callers that are made
 	anyRoute *policy.Route
-	log      *Log // nil: none
+
+	registered policy.Registrations // nil: nobody has registered anything at run time
+	log        *Log                 // nil: none
 
 	core  *scheduler.Core
 	zero  time.Time // the core's moment of origin
@@ -74,6 +76,18 @@ type Play struct {
 	Service map[string]time.Duration // by semantic
 	Plan    string                   // of callers that the configuration lacks; "": the first
 	Log     *Log                     // nil: none
+	// Registered says whether a caller has registered a semantic beside what the configuration says; nil: nobody has.
+	Registered func(caller, semantic string) bool
+}
+
+// registered is what callers have registered, by the engine's own names.
+type registered struct {
+	names *policy.Names
+	has   func(caller, semantic string) bool
+}
+
+func (r *registered) Has(caller, semantic int32) bool {
+	return r.has(r.names.Callers.Name(caller), r.names.Semantics.Name(semantic))
 }
 
 // NewEngine makes an engine of a configuration. What it is told of semantics and plans that the configuration lacks is left alone.
@@ -82,6 +96,9 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 		file: c.File, names: &policy.Names{}, log: p.Log, plan: p.Plan, step: never,
 		own: make(map[*scheduler.Item]time.Duration), made: make(map[string]*policy.Caller),
 		byKey: make(map[tallyKey]*tally), seasons: seasons{of: make(map[scheduler.Key]*keptSeason)}, services: make(map[int32]*service),
+	}
+	if p.Registered != nil {
+		e.registered = &registered{e.names, p.Registered}
 	}
 	var err error
 	if e.policy, err = policy.Compile(c, e.names, 1); err != nil {

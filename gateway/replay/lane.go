@@ -72,7 +72,7 @@ func (e *Engine) lane(o *Origin) *lane {
 func (e *Engine) makeLane(o *Origin) *lane {
 	c := e.caller(o.Caller)
 	r := e.routeOf(o)
-	s := e.policy.SemanticFor(r, c, []byte(o.Type), nil)
+	s := e.policy.SemanticFor(r, c, []byte(o.Type), e.registered)
 	rule := e.policy.Choose(c, r, s)
 	l := &lane{
 		caller: c, route: r, semantic: s, rule: rule, terms: c.Terms(rule), key: c.Key(r, s, rule, ""),

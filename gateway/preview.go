@@ -1,0 +1,172 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"tidegate/gateway/config"
+	"tidegate/gateway/console"
+	"tidegate/gateway/policy"
+	"tidegate/gateway/replay"
+	"tidegate/gateway/upstream"
+)
+
+// checkConfig says what a text would be as the config file. It changes nothing.
+func (g *Gateway) checkConfig(text []byte) console.CheckView {
+	v, _ := g.proposed(text)
+	return v
+}
+
+// proposed checks a text; the configuration is nil where it has faults.
+func (g *Gateway) proposed(text []byte) (v console.CheckView, c *config.Config) {
+	l := g.live.Load()
+	c, asides, err := config.LoadWith(g.options.Path, text, g.options.Environ, l.overrides)
+	if err == nil {
+		g.options.fit(c)
+		err = g.tryOut(c)
+	}
+	var problems config.Problems
+	switch {
+	case errors.As(err, &problems):
+		v.Problems = console.Problems(problems)
+		return v, nil
+	case err != nil:
+		v.Problems = []console.ProblemView{{File: g.options.Path, Message: err.Error()}}
+		return v, nil
+	}
+	v.OK, v.Diff = true, config.DiffText(string(l.text), string(text), nil, nil)
+	v.RestartNeeded = needRestart(g.started, c)
+	for _, a := range asides {
+		v.Asides = append(v.Asides, console.OverrideView{Override: a.Override, Aside: a.Why})
+	}
+	return v, c
+}
+
+// tryOut is what prepare would find fault with, without anything that stays.
+func (g *Gateway) tryOut(c *config.Config) error {
+	_, err := policy.Compile(c, &policy.Names{}, 1)
+	var problems []error
+	for _, try := range []func() error{
+		func() error { return err },
+		func() error { _, err := newPlaces(&c.Identify); return err },
+		func() error { _, err := parseTrustedProxies(c.Server.TrustedProxies); return err },
+		func() error { _, err := c.Time.Location(); return err },
+	} {
+		if err := try(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	for _, u := range c.Upstreams {
+		trial, err := upstream.New(u, upstream.Options{Sample: g.sample})
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		trial.Close()
+	}
+	return errors.Join(problems...)
+}
+
+// previewConfig plays what came in the last minutes under the configuration in force and under a text. It changes nothing.
+func (g *Gateway) previewConfig(text []byte) (*console.PreviewView, error) {
+	if !g.previewing.TryLock() {
+		return nil, &console.Failure{Code: console.CodePreviewBusy, Detail: "a preview is being played already; try again when it is over, which takes seconds"}
+	}
+	defer g.previewing.Unlock()
+	v := &console.PreviewView{}
+	var next *config.Config
+	if v.CheckView, next = g.proposed(text); next == nil {
+		return v, nil
+	}
+	past := g.recent.Past(mostPlayed)
+	if past.Requests() == 0 {
+		return nil, &console.Failure{Code: console.CodeNothingToPlay, Detail: "no traffic is known of the last 15 minutes, so there is nothing to try the configuration on; the check says whether it is sound"}
+	}
+	l := g.live.Load()
+	play := replay.Play{Registered: g.registeredByName()}
+	before, err := replay.NewEngine(l.config, play)
+	if err == nil {
+		var after *replay.Engine
+		if after, err = replay.NewEngine(next, play); err == nil {
+			p := newPlayer(past, before, after)
+			p.play()
+			v.From, v.To = past.Bounds()
+			v.Requests = int64(p.played)
+			fillPreview(v, replay.Compare(before, after, 0))
+			v.Notes = g.previewNotes(p, next)
+			return v, nil
+		}
+	}
+	return nil, &console.Failure{Code: console.CodeConfigInvalid, Detail: "cannot play the traffic: " + err.Error()}
+}
+
+// registeredByName is what callers have registered at run time.
+func (g *Gateway) registeredByName() func(caller, semantic string) bool {
+	if g.registry == nil {
+		return nil
+	}
+	p := g.live.Load().policy
+	return func(caller, semantic string) bool {
+		c, s := p.Caller(caller), p.Semantic(semantic)
+		return c != nil && s != nil && g.registry.Has(c.Index, s.Index)
+	}
+}
+
+// mostRows is how many rows a preview tells of.
+const mostRows = 100
+
+func fillPreview(v *console.PreviewView, d *replay.Diff) {
+	v.Same = d.Unchanged
+	for i := range d.Changes {
+		if len(v.Rows) == mostRows {
+			break
+		}
+		c := &d.Changes[i]
+		v.Rows = append(v.Rows, console.PreviewRow{Caller: c.Caller, Semantic: c.Semantic, Before: previewOutcome(c.Before), After: previewOutcome(c.After)})
+	}
+	for _, p := range d.Pools {
+		row := console.PreviewPool{Name: p.Name}
+		if p.Before != nil {
+			row.SeatsBefore, row.PeakBefore = p.Before.Seats, p.Before.PeakInUse
+		}
+		if p.After != nil {
+			row.SeatsAfter, row.PeakAfter = p.After.Seats, p.After.PeakInUse
+		}
+		v.Pools = append(v.Pools, row)
+	}
+}
+
+func previewOutcome(r *replay.Row) console.PreviewOutcome {
+	if r == nil {
+		return console.PreviewOutcome{}
+	}
+	return console.PreviewOutcome{Offered: r.Offered, Passed: r.AtOnce, Waited: r.Waited, Refused: r.Refused, WaitP99MS: r.P99}
+}
+
+// previewNotes says what a preview does not know.
+func (g *Gateway) previewNotes(p *player, next *config.Config) []string {
+	from, to := p.past.Bounds()
+	notes := []string{
+		fmt.Sprintf("Played: what came in %s. Nobody is asked how callers would have reacted: whoever is refused here does not come back.", to.Sub(from).Round(time.Second)),
+		"It is known by the second: the moments within one are made up, the same ones for both.",
+		"The detector begins without a past, and bodies are not known: a burst under way at the beginning, and refusals of bodies, do not show.",
+	}
+	if p.past.Cut() {
+		notes = append(notes, fmt.Sprintf("There was more than %d requests: the oldest seconds are left out.", mostPlayed))
+	}
+	if p.unknown {
+		notes = append(notes, "The seat time of some work is not known yet: 20 ms are taken for it.")
+	}
+	byTenant := map[string]bool{}
+	for i := range g.live.Load().config.Plans {
+		plan := &g.live.Load().config.Plans[i]
+		byTenant[plan.Name] = plan.CountBy == "tenant"
+	}
+	for i := range next.Plans {
+		if plan := &next.Plans[i]; plan.CountBy == "tenant" && !byTenant[plan.Name] {
+			notes = append(notes, fmt.Sprintf("The plan %s counts by tenant now. Who the tenants were is not known: all work of a caller is played as one tenant's.", plan.Name))
+		}
+	}
+	return notes
+}

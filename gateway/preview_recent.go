@@ -1,0 +1,79 @@
+package gateway
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"time"
+
+	"tidegate/gateway/recent"
+	"tidegate/gateway/replay"
+)
+
+// rememberArrivals takes down what came in this second, for previews.
+func (g *Gateway) rememberArrivals(c *census) {
+	g.recent.Add(c.at, func(yield func(recent.Flow, int, time.Duration)) {
+		for i := range c.flows {
+			f := &c.flows[i]
+			if f.arrived > 0 {
+				yield(recent.Flow{Caller: f.d.caller, Semantic: f.d.semantic, Route: f.d.route, Tenant: f.d.tenant}, int(f.arrived), f.seatTime)
+			}
+		}
+	})
+}
+
+// mostPlayed is how many requests a preview plays: three seconds or so of one core.
+const mostPlayed = 2_000_000
+
+// atOnce is how many requests are played before whoever waits for the core has it: some 100 microseconds.
+const atOnce = 100
+
+// player plays what is remembered into engines: each second's requests at random moments of it, the same ones for all.
+type player struct {
+	past    *recent.Past
+	origins []*replay.Origin
+	spread  *rand.Rand
+	second  []replay.Arrival
+	engines []*replay.Engine
+	played  int
+	unknown bool // the seat time of some
+}
+
+func newPlayer(p *recent.Past, engines ...*replay.Engine) *player {
+	return &player{past: p, origins: make([]*replay.Origin, p.Flows()), spread: rand.New(rand.NewPCG(1, 2)), engines: engines}
+}
+
+func (p *player) play() {
+	p.past.Each(p.add, func(ends time.Time) bool {
+		begins := ends.Add(-time.Second).UnixNano()
+		for i := range p.second {
+			p.second[i].At = begins + p.spread.Int64N(int64(time.Second))
+		}
+		slices.SortStableFunc(p.second, func(a, b replay.Arrival) int { return cmp.Compare(a.At, b.At) })
+		for i := range p.second {
+			for _, e := range p.engines {
+				e.Arrive(&p.second[i])
+			}
+			if p.played++; p.played%atOnce == 0 {
+				runtime.Gosched()
+			}
+		}
+		p.second = p.second[:0]
+		return true
+	})
+	for _, e := range p.engines {
+		e.Finish()
+	}
+}
+
+func (p *player) add(flow, arrivals int, seat time.Duration) {
+	f := p.past.Flow(flow)
+	if p.origins[flow] == nil {
+		p.origins[flow] = replay.NewOrigin(flow, f.Caller, f.Semantic, f.Route, false)
+	}
+	p.unknown = p.unknown || seat == 0
+	for range arrivals {
+		p.second = append(p.second, replay.Arrival{Origin: p.origins[flow], Tenant: f.Tenant, Seat: seat})
+	}
+}
