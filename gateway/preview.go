@@ -94,6 +94,7 @@ func (g *Gateway) previewConfig(text []byte) (*console.PreviewView, error) {
 			v.From, v.To = past.Bounds()
 			v.Requests = int64(p.played)
 			fillPreview(v, replay.Compare(before, after, 0))
+			previewPools(v, before.Report(0).Pools, after.Report(0).Pools)
 			v.Notes = g.previewNotes(p, next)
 			return v, nil
 		}
@@ -125,15 +126,23 @@ func fillPreview(v *console.PreviewView, d *replay.Diff) {
 		c := &d.Changes[i]
 		v.Rows = append(v.Rows, console.PreviewRow{Caller: c.Caller, Semantic: c.Semantic, Before: previewOutcome(c.Before), After: previewOutcome(c.After)})
 	}
-	for _, p := range d.Pools {
-		row := console.PreviewPool{Name: p.Name}
-		if p.Before != nil {
-			row.SeatsBefore, row.PeakBefore = p.Before.Seats, p.Before.PeakInUse
+}
+
+// previewPools are the pools of either, those of the new configuration first.
+func previewPools(v *console.PreviewView, before, after []replay.Pool) {
+	was := make(map[string]replay.Pool, len(before))
+	for _, p := range before {
+		was[p.Name] = p
+	}
+	for _, p := range after {
+		b := was[p.Name]
+		delete(was, p.Name)
+		v.Pools = append(v.Pools, console.PreviewPool{Name: p.Name, SeatsBefore: b.Seats, PeakBefore: b.PeakInUse, SeatsAfter: p.Seats, PeakAfter: p.PeakInUse})
+	}
+	for _, p := range before {
+		if _, gone := was[p.Name]; gone {
+			v.Pools = append(v.Pools, console.PreviewPool{Name: p.Name, SeatsBefore: p.Seats, PeakBefore: p.PeakInUse})
 		}
-		if p.After != nil {
-			row.SeatsAfter, row.PeakAfter = p.After.Seats, p.After.PeakInUse
-		}
-		v.Pools = append(v.Pools, row)
 	}
 }
 
