@@ -140,9 +140,11 @@ func TestFiftyStreamsShareOneEncoding(t *testing.T) {
 		var got atomic.Int64
 		d.snapshot = busy()
 		lines := make([]*line, readers)
+		began := time.Now()
 		for i := range lines {
 			lines[i] = dial()
 			e := lines[i].watch(t)
+			time.Sleep(15 * time.Millisecond) // who comes later begins with what the others have
 			go func() {
 				for {
 					if _, err := e.next(); err != nil {
@@ -152,7 +154,7 @@ func TestFiftyStreamsShareOneEncoding(t *testing.T) {
 				}
 			}()
 		}
-		time.Sleep(seconds*time.Second + time.Second/2)
+		time.Sleep(time.Until(began.Add(seconds*time.Second + time.Second/2)))
 		if n := got.Load(); n != readers*(seconds+1) {
 			t.Errorf("%d events, want %d", n, readers*(seconds+1))
 		}
