@@ -71,6 +71,7 @@ func TestTheExamplesOfTheAPIAreTrue(t *testing.T) {
 	dir := t.TempDir()
 	tg, gw := serveForDocs(t, dir)
 	ran := runExamples(t, dir, curl, list, "TG=http://"+tg, "GW=http://"+gw, "TOKEN="+docsToken, "KEY="+docsKey)
+	described := documentOf(t, tg)
 	curls := 0
 	for i, e := range list {
 		if e.status == "" {
@@ -80,6 +81,12 @@ func TestTheExamplesOfTheAPIAreTrue(t *testing.T) {
 		if problem := ran[i].fits(e); problem != "" {
 			t.Errorf("docs/api.md:%d: %s\n%s", e.line, e.command, problem)
 		}
+		if err := described.validate(e, ran[i].out); err != nil {
+			t.Errorf("docs/api.md:%d: %s\nis answered %s\nand the OpenAPI document has: %v", e.line, e.command, ran[i].out, err)
+		}
+	}
+	if described.held < 30 {
+		t.Errorf("only %d answers were held against the OpenAPI document", described.held)
 	}
 	if curls < 40 {
 		t.Errorf("only %d examples were read", curls)

@@ -177,7 +177,7 @@ func New(c *config.Config, o Options) (*Gateway, error) {
 	g.console = console.New(console.Options{
 		Tokens: c.Admin.Tokens, Listen: c.Admin.Listen, Gateway: c.Server.Listen,
 		Snapshot: g.snapshot, Ready: g.ready, WriteMetrics: g.telemetry.WriteMetrics, Log: log.Logger,
-		Explain: g.explain, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: auditedControl{control{g}}, Redact: config.RedactSecrets,
+		Explain: g.explain, Explained: policy.Explanation{}, Flows: g.flowList, Refusals: g.lookUpRefusals, Queue: g.queueView, Control: auditedControl{control{g}}, Redact: config.RedactSecrets,
 		Callers: g.callersPage, Caller: g.callerDetail,
 		Registrations: g.registrations, DecideRegistration: g.decideRegistration,
 		Audit: g.auditEntries, Audited: g.consoleAudited, StateDir: o.State,

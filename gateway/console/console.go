@@ -19,7 +19,6 @@ import (
 	"github.com/valyala/fasthttp"
 	"go.uber.org/zap"
 
-	"tidegate/dashboards"
 	"tidegate/gateway/config"
 )
 
@@ -123,8 +122,8 @@ func New(o Options) *Console {
 		bodies:  bodyMemory{free: maxBodies},
 		small:   bodyMemory{free: maxSmall},
 		cache:   cache{source: o.Snapshot},
-		live:    liveFiles(dashboards.Live()),
-		asks:    newLoginPage(dashboards.Login()),
+		live:    page().files,
+		asks:    page().login,
 
 		document: sync.OnceValues(func() ([]byte, error) { return encodeDocument(o.Explained) }),
 		sessions: newSessions(o.StateDir, o.Log),

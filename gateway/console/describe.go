@@ -57,12 +57,21 @@ func needed(name, says string) param {
 
 // descriptions are by method and path, as in the table of endpoints.
 var descriptions = map[string]description{
-	"GET /":             {name: "page", says: "The live page. A browser without a session gets the page that asks for a token, with 401.", media: "text/html", headers: []param{ifNoneOf}, etag: true},
-	"GET /live/":        {name: "pageFile", says: "A file of the live page. It may be in a directory.", media: "*/*", headers: []param{ifNoneOf}, etag: true, codes: []string{"not_found"}},
-	"GET /healthz":      {name: "health", says: "ok while the process answers.", media: "text/plain"},
-	"GET /readyz":       {name: "ready", says: "ready, or with 503 why new requests should not be sent here.", media: "text/plain"},
-	"GET /metrics":      {name: "metrics", says: "Metrics in the text format of Prometheus.", media: "text/plain"},
-	"GET /debug/pprof/": {name: "profile", says: "Profiles of the running program. They show what is in memory.", media: "*/*", codes: []string{"bad_request"}},
+	"GET /": {
+		name: "page", says: "The live page. A browser without a session gets the page that asks for a token, with 401.",
+		media: "text/html", headers: []param{ifNoneOf}, etag: true,
+	},
+	"GET /live/": {
+		name: "pageFile", says: "A file of the live page. It may be in a directory.", media: "*/*", headers: []param{ifNoneOf},
+		etag: true, codes: []string{"not_found"},
+	},
+	"GET /healthz": {name: "health", says: "ok while the process answers.", media: "text/plain"},
+	"GET /readyz":  {name: "ready", says: "ready, or with 503 why new requests should not be sent here.", media: "text/plain"},
+	"GET /metrics": {name: "metrics", says: "Metrics in the text format of Prometheus.", media: "text/plain"},
+	"GET /debug/pprof/": {
+		name: "profile", says: "Profiles of the running program. They show what is in memory.", media: "*/*",
+		codes: []string{"bad_request"},
+	},
 
 	"GET /api/v1/session": {name: "session", says: "Who asks, and what he may do.", answer: SessionView{}},
 	"POST /api/v1/session": {
@@ -71,8 +80,14 @@ var descriptions = map[string]description{
 	},
 	"DELETE /api/v1/session": {name: "logout", says: "Ends the session of the cookie.", body: []param{}, answer: SessionView{}},
 
-	"GET /api/v1/snapshot": {name: "snapshot", says: "The state of the whole gateway at one moment, at most 100 ms ago.", answer: Snapshot{}, codes: []string{"no_snapshot"}},
-	"GET /api/v1/stream":   {name: "stream", says: "Server-sent events, one a second: event snapshot, its data the same as that of /api/v1/snapshot. Who reads more slowly gets the newest only.", media: "text/event-stream", codes: []string{"too_many_streams"}},
+	"GET /api/v1/snapshot": {
+		name: "snapshot", says: "The state of the whole gateway at one moment, at most 100 ms ago.", answer: Snapshot{},
+		codes: []string{"no_snapshot"},
+	},
+	"GET /api/v1/stream": {
+		name: "stream", says: "Server-sent events, one a second: event snapshot, its data the same as that of /api/v1/snapshot. Who reads more slowly gets the newest only.",
+		media: "text/event-stream", codes: []string{"too_many_streams"},
+	},
 	"GET /api/v1/callers": {
 		name: "callers", says: "A page of callers, those without traffic included.", answer: CallersPage{}, codes: []string{"not_ready"},
 		params: []param{
@@ -83,7 +98,10 @@ var descriptions = map[string]description{
 			limitOf(defaultPage, MaxPage),
 		},
 	},
-	"GET /api/v1/caller": {name: "caller", says: "All that is known of one caller.", params: []param{needed("id", "The caller's id.")}, answer: CallerDetail{}, codes: []string{"caller_unknown", "not_ready"}},
+	"GET /api/v1/caller": {
+		name: "caller", says: "All that is known of one caller.", params: []param{needed("id", "The caller's id.")},
+		answer: CallerDetail{}, codes: []string{"caller_unknown", "not_ready"},
+	},
 	"GET /api/v1/history": {
 		name: "history", says: "How something was: up to 15 minutes by the second, above that up to 7 days by the minute.", answer: HistoryView{}, codes: []string{"history_unknown", "not_ready"},
 		params: []param{
@@ -112,7 +130,10 @@ var descriptions = map[string]description{
 		name: "refusals", says: "The last refusals that are kept, newest first, with the numbers that decided.", answer: []RefusalView{}, codes: []string{"not_ready"},
 		params: []param{byCaller, word("request_id", "As the refused request was told."), word("code", "The code of the refusal."), limitOf(defaultPage, MaxPage)},
 	},
-	"GET /api/v1/queue": {name: "queue", says: "Who waits now.", params: []param{limitOf(defaultQueue, maxQueue)}, answer: QueueView{}, codes: []string{"no_snapshot", "not_ready"}},
+	"GET /api/v1/queue": {
+		name: "queue", says: "Who waits now.", params: []param{limitOf(defaultQueue, maxQueue)}, answer: QueueView{},
+		codes: []string{"no_snapshot", "not_ready"},
+	},
 
 	"GET /api/v1/config": {
 		name: "config", says: "The config file in force, or that of a kept version. For viewers the hashes are cut short, and the entity tag is a weak one.", media: typeTOML, etag: true,
@@ -122,11 +143,26 @@ var descriptions = map[string]description{
 		name: "putConfig", says: "Writes the config file and brings it into force, or changes nothing. If-Match is needed.", body: []param{aConfig, aReason}, toml: true, answer: Changed{}, etag: true,
 		headers: []param{{"If-Match", ifMatch.says, aString, true}}, codes: []string{CodePrecondition, "precondition_required", CodeConfigInvalid, CodeNotWritten, CodeStateNotWritten},
 	},
-	"GET /api/v1/config/versions":  {name: "versions", says: "The versions that are kept, newest first.", answer: []versionView{}},
-	"POST /api/v1/config/check":    {name: "checkConfig", says: "What a text would be as the config file: its faults, and what would change. Changes nothing.", body: []param{aConfig, aReason}, toml: true, answer: CheckView{}, codes: []string{"not_ready"}},
-	"POST /api/v1/config/preview":  {name: "previewConfig", says: "Plays the traffic of the last minutes under the config in force and under the text. Changes nothing.", body: []param{aConfig, aReason}, toml: true, answer: PreviewView{}, codes: []string{CodeConfigInvalid, CodeNothingToPlay, CodePreviewBusy, "not_ready"}},
-	"POST /api/v1/config/rollback": {name: "rollback", says: "Brings the text of a kept version back, as one more version.", body: []param{{"version", "The version.", schema{"type": "integer", "minimum": 1}, true}, aReason}, headers: []param{ifMatch}, answer: Changed{}, etag: true, codes: []string{CodeVersionUnknown, CodePrecondition, CodeConfigInvalid, CodeNotWritten, CodeStateNotWritten}},
-	"POST /api/v1/reload":          {name: "reload", says: "Reads the config file now.", body: []param{aReason}, answer: Changed{}, etag: true, codes: []string{CodeConfigInvalid, CodeStateNotWritten}},
+	"GET /api/v1/config/versions": {name: "versions", says: "The versions that are kept, newest first.", answer: []versionView{}},
+	"POST /api/v1/config/check": {
+		name: "checkConfig", says: "What a text would be as the config file: its faults, and what would change. Changes nothing.",
+		body: []param{aConfig, aReason}, toml: true, answer: CheckView{}, codes: []string{"not_ready"},
+	},
+	"POST /api/v1/config/preview": {
+		name: "previewConfig", says: "Plays the traffic of the last minutes under the config in force and under the text. Changes nothing.",
+		body: []param{aConfig, aReason}, toml: true, answer: PreviewView{},
+		codes: []string{CodeConfigInvalid, CodeNothingToPlay, CodePreviewBusy, "not_ready"},
+	},
+	"POST /api/v1/config/rollback": {
+		name: "rollback", says: "Brings the text of a kept version back, as one more version.",
+		body:    []param{{"version", "The version.", schema{"type": "integer", "minimum": 1}, true}, aReason},
+		headers: []param{ifMatch}, answer: Changed{}, etag: true,
+		codes: []string{CodeVersionUnknown, CodePrecondition, CodeConfigInvalid, CodeNotWritten, CodeStateNotWritten},
+	},
+	"POST /api/v1/reload": {
+		name: "reload", says: "Reads the config file now.", body: []param{aReason}, answer: Changed{}, etag: true,
+		codes: []string{CodeConfigInvalid, CodeStateNotWritten},
+	},
 
 	"GET /api/v1/overrides": {name: "overrides", says: "The overrides that are kept, in the order in which they were made.", answer: []OverrideView{}},
 	"POST /api/v1/overrides": {
@@ -144,7 +180,10 @@ var descriptions = map[string]description{
 		codes: []string{codeRole, CodeOverrideUnknown, CodeConfigInvalid, CodeStateNotWritten},
 	},
 
-	"GET /api/v1/registrations": {name: "registrations", says: "What callers have registered, those that wait for an owner first.", answer: []RegistrationView{}, codes: []string{"not_ready"}},
+	"GET /api/v1/registrations": {
+		name: "registrations", says: "What callers have registered, those that wait for an owner first.",
+		answer: []RegistrationView{}, codes: []string{"not_ready"},
+	},
 	"POST /api/v1/registrations": {
 		name: "decideRegistration", says: "Lets a registration be active, refuses it, or forgets it.", answer: RegistrationView{},
 		body:  []param{needed("caller", "The caller's id."), needed("semantic", "The semantic's name."), {"decision", "What.", schema{"type": "string", "enum": []string{"approve", "refuse", "forget"}}, true}, aReason},
@@ -158,7 +197,10 @@ var descriptions = map[string]description{
 			limitOf(defaultPage, MaxPage),
 		},
 	},
-	"GET /api/v1/alerts":       {name: "alerts", says: "What was told of late.", answer: AlertsView{}, codes: []string{"not_ready"}},
-	"POST /api/v1/alerts/test": {name: "testAlert", says: "Sends a test to the webhook.", body: []param{aReason}, answer: AlertView{}, codes: []string{CodeNoWebhook, CodeAlertBusy, "not_ready"}},
+	"GET /api/v1/alerts": {name: "alerts", says: "What was told of late.", answer: AlertsView{}, codes: []string{"not_ready"}},
+	"POST /api/v1/alerts/test": {
+		name: "testAlert", says: "Sends a test to the webhook.", body: []param{aReason}, answer: AlertView{},
+		codes: []string{CodeNoWebhook, CodeAlertBusy, "not_ready"},
+	},
 	"GET /api/v1/openapi.json": {name: "document", says: "This document.", answer: map[string]any{}},
 }

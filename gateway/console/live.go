@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/valyala/fasthttp"
+
+	"tidegate/dashboards"
 )
 
 // livePrefix stands for all files of the page.
@@ -33,6 +36,16 @@ type liveFile struct {
 	contentType string
 	etag        string
 }
+
+// page is what is embedded, read when it is first needed.
+var page = sync.OnceValue(func() (p struct {
+	files map[string]liveFile
+	login loginPage
+},
+) {
+	p.files, p.login = liveFiles(dashboards.Live()), newLoginPage(dashboards.Login())
+	return p
+})
 
 // liveFiles are the files by their path in the file system. It panics when they cannot be read: they are
 // embedded, so that is a fault of the build, found by the first test.

@@ -132,7 +132,7 @@ func (d description) takes() schema {
 
 // responses are the answer, and each problem by its status.
 func (e endpoint) responses(d description, types *schemas) schema {
-	answered := schema{}
+	var answered schema
 	switch {
 	case d.media != "":
 		answered = schema{d.media: schema{"schema": aString}}
