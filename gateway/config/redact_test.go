@@ -2,9 +2,12 @@ package config
 
 import (
 	"bytes"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
 func TestHashesAreTakenOutHoweverTheyAreWritten(t *testing.T) {
@@ -76,4 +79,66 @@ func TestTheReferenceWithoutHashesIsStillReadable(t *testing.T) {
 	if len(ps) == 0 {
 		t.Error("the keys are still there")
 	}
+}
+
+func TestOfAWebhookOnlyTheHostIsShown(t *testing.T) {
+	for _, tc := range []struct{ text, want string }{
+		{"", ""},
+		{`webhook = "https://hooks.example.com/a/b?c=d"`, `webhook = "https://hooks.example.com/..."`},
+		{`webhook = 'https://hooks.example.com/a"b' # now`, `webhook = 'https://hooks.example.com/...' # now`},
+		{`alerts = { webhook = "HTTPS://hooks.example.com:8443/a'b", events = [] }`, `alerts = { webhook = "HTTPS://hooks.example.com:8443/...", events = [] }`},
+		{`"http://hooks.example.com?token=x"`, `"http://hooks.example.com/..."`},
+		{`"http://hooks.example.com#x"`, `"http://hooks.example.com/..."`},
+		{`"http://ann:word@hooks.example.com"`, `"http://hooks.example.com/..."`},
+		{`"http://ann:wo@rd@hooks.example.com/a"`, `"http://hooks.example.com/..."`},
+		{`# webhook = https://hooks.example.com/old and more`, `# webhook = https://hooks.example.com/... and more`},
+		{"-webhook = \"https://a.example/x\"\r\n+webhook = \"\"\r\n", "-webhook = \"https://a.example/...\"\r\n+webhook = \"\"\r\n"},
+		{`"\u0068ttps\x3a//a.ex\U00000061mple\u002fsecret"`, `"\u0068ttps\x3a//a.ex\U00000061mple/..."`},
+		{`"https://a.example/se\"cret"`, `"https://a.example/..."`},
+		{"\"\"\"\\\n  https://a.exam\\\n+  ple/secret\\\n  /more\"\"\"", "\"\"\"\\\n  https://a.exam\\\n+  ple/...\"\"\""},
+		{`"https://报表.example/秘密"`, `"https://报表.example/..."`},
+		// Nothing is hidden where nothing is secret.
+		{`url = "http://10.0.0.5:8080"`, `url = "http://10.0.0.5:8080"`},
+		{`url = "http://10.0.0.5:8080/"`, `url = "http://10.0.0.5:8080/"`},
+		{`"http://host:port", or the sample upstream`, `"http://host:port", or the sample upstream`},
+		{`path = "/v1/chat/*" # http`, `path = "/v1/chat/*" # http`},
+		{`"https://a.example/..."`, `"https://a.example/..."`},
+		{`https:/`, `https:/`},
+		{`"https://`, `"https://`},
+	} {
+		given := []byte(tc.text)
+		if got := string(RedactURLs(given)); got != tc.want || string(given) != tc.text {
+			t.Errorf("%s\nbecomes %s\nwant    %s", tc.text, got, tc.want)
+		}
+	}
+}
+
+// FuzzRedactURLs: what a TOML reader would take for a webhook is not in the text any more, however it is written.
+func FuzzRedactURLs(f *testing.F) {
+	f.Add("webhook = \"https://hooks.example/aSecret\"")
+	f.Add("webhook = '''https://hooks.example/aSecret'''")
+	f.Add("webhook = \"\"\"http\\u0073://hooks.example/aSe\\\n cret\"\"\"")
+	f.Fuzz(func(t *testing.T, text string) {
+		got := RedactURLs([]byte(text))
+		if !bytes.Equal(RedactURLs(got), got) {
+			t.Fatalf("%q is changed once more: %q", got, RedactURLs(got))
+		}
+		var before, after struct {
+			Webhook string `toml:"webhook"`
+		}
+		if toml.Unmarshal([]byte(text), &before) != nil || checkWebhook(before.Webhook) != nil {
+			return
+		}
+		if err := toml.Unmarshal(got, &after); err != nil {
+			t.Fatalf("%q became %q: %v", text, got, err)
+		}
+		u, err := url.Parse(before.Webhook)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := u.Scheme + "://" + u.Host
+		if w := after.Webhook; !strings.EqualFold(w, plain) && !strings.EqualFold(w, plain+"/") && !strings.EqualFold(w, plain+"/...") {
+			t.Fatalf("%q became %q: of %q there is left %q", text, got, before.Webhook, w)
+		}
+	})
 }

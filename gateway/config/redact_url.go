@@ -1,6 +1,9 @@
 package config
 
-import "strconv"
+import (
+	"bytes"
+	"strconv"
+)
 
 // RedactSecrets is a text, of a configuration or of a diff, as those may see it who may change nothing: without
 // the hashes of keys and tokens, and without what makes the address of a webhook a secret.
@@ -31,12 +34,15 @@ func RedactURLs(text []byte) []byte {
 	return append(out, text[done:]...)
 }
 
-// quoteBefore is the quote that text at i stands in, if the string begins right there: 0 if none does.
-func quoteBefore(text []byte, i int) byte {
-	if i > 0 && (text[i-1] == '"' || text[i-1] == '\'') {
-		return text[i-1]
+// quoteBefore is the quote that text at i stands in, three of them for one of several lines, if the string begins
+// right there; empty if none does.
+func quoteBefore(text []byte, i int) []byte {
+	for _, n := range []int{3, 1} {
+		if i >= n && (text[i-1] == '"' || text[i-1] == '\'') && bytes.Count(text[i-n:i], text[i-1:i]) == n {
+			return text[i-n : i]
+		}
 	}
-	return 0
+	return nil
 }
 
 // urlScheme reads "http://" or "https://" at i, in any case and with escapes, and says where it ends; -1 if there
@@ -62,16 +68,24 @@ func urlScheme(text []byte, i int) (end int) {
 }
 
 // urlRest reads what follows a scheme: the host with its port, whether anything else is there, and where it all
-// ends: at the quote that it began after, else at a blank or any quote.
-func urlRest(text []byte, i int, quote byte) (host []byte, secret bool, end int) {
+// ends: at the quote that it began after, else at a blank or any quote, and with the line.
+func urlRest(text []byte, i int, quote []byte) (host []byte, secret bool, end int) {
 	inHost := true
 	for i < len(text) {
 		raw := text[i]
-		if raw <= ' ' || raw == quote || quote == 0 && (raw == '"' || raw == '\'' || raw == '`') {
+		escapes := len(quote) == 0 || quote[0] == '"'
+		if over := lineEnd(text[i:]); escapes && over > 0 {
+			if inHost {
+				host = append(host, text[i:i+over]...)
+			}
+			i += over
+			continue
+		}
+		if raw < ' ' || endsAt(text, i, quote) {
 			break
 		}
 		c, n := rune(raw), 1
-		if quote != '\'' {
+		if escapes {
 			if c, n = urlByte(text[i:]); n == 0 { // a line that ends here, or no escape at all
 				if c, n = '\\', 1; i+1 < len(text) && text[i+1] > ' ' {
 					n = 2
@@ -93,6 +107,18 @@ func urlRest(text []byte, i int, quote byte) (host []byte, secret bool, end int)
 		}
 	}
 	return host, secret, i
+}
+
+// endsAt says that a string in such quotes ends at i. One of several lines may have two quotes of its own right
+// before its end.
+func endsAt(text []byte, i int, quote []byte) bool {
+	switch {
+	case len(quote) == 0:
+		return bytes.IndexByte([]byte(" \"'`"), text[i]) >= 0
+	case len(quote) == 3 && i+3 < len(text) && text[i+3] == quote[0]:
+		return false
+	}
+	return bytes.HasPrefix(text[i:], quote)
 }
 
 // urlByte reads a character, plain or as one of TOML's escapes (\x61, \u0061, \U00000061), and passes over a

@@ -87,6 +87,9 @@ func (r *report) problems() Problems {
 func shown(key string, value any) string {
 	field := key[strings.LastIndex(key, ".")+1:]
 	if text, ok := value.(string); ok && field == "webhook" {
+		if urlScheme([]byte(text), 0) < 0 {
+			return ""
+		}
 		return show(string(RedactURLs([]byte(text))))
 	}
 	if field != "sha256" && !strings.HasPrefix(field, "keys[") {

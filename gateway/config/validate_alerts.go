@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -31,7 +32,7 @@ func (v *validator) alerts() {
 // checkWebhook checks where alerts go. The address may be a secret: no error shows any of it.
 func checkWebhook(s string) error {
 	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.Hostname() == "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Opaque != "" || u.Hostname() == "" || strings.ContainsAny(s, " \"'`<>\\") {
 		return errors.New(`not the address of a webhook; write it like "https://hooks.example.com/alerts"`)
 	}
 	if u.Fragment != "" {

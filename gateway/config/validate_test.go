@@ -182,7 +182,16 @@ func TestImpossibleValuesAreReportedWithKeyPlaceAndRemedy(t *testing.T) {
 		{`chat: max_in_flight = -1`, `26:1: semantics.chat.max_in_flight = -1: out of range`},
 		{`chat: over_rate = "wait"`, `26:1: semantics.chat.over_rate = "wait": not one of the words allowed here; choose from "queue", "pace", "reject"`},
 		{`chat: message = "a\nb"`, `26:1: semantics.chat.message = "a\nb": control characters and line breaks are not allowed here`},
+		{`chat: max_rate = "199/s"`, `26:1: semantics.chat.max_rate = "199/s": less than the rate 200/s; raise it to the rate at least; leave the key out where operators may only lower the rate`},
+		{`chat: max_rate = "11999/min"`, `26:1: semantics.chat.max_rate = "11999/min": less than the rate 200/s`},
+		{`chat: max_rate = "many"`, `26:1: semantics.chat.max_rate = "many": not a rate`},
+		{"chat: cost = 10\nmax_rate = \"9/10ms\"", `27:1: semantics.chat.max_rate = "9/10ms": more than the rate 9/10ms holds, so that it could never be paid; write the same over a longer span`},
 		// Plans and rules.
+		{`plan: registration = "on"`, `38:1: plans.free.registration = "on": not one of the words allowed here; choose from "auto", "approve", "off"`},
+		{`rule: { semantic = "bulk", rate = "60/s", max_rate = "59/s" },`, `41:39: plans.free.rules[1].max_rate = "59/s": less than the rate 60/s, which the rule has for bulk`},
+		{`rule: { semantic = "bulk", max_rate = "99/s" },`, `41:24: plans.free.rules[1].max_rate = "99/s": less than the rate 100/s, which the rule has for bulk`},
+		{`rule: { max_rate = "99/s" },`, `41:5: plans.free.rules[1].max_rate = "99/s": less than the rate 100/s, which the rule has for bulk`},
+		{`rule: { semantic = "bulk", max_rate = "40/100ms" },`, `41:24: plans.free.rules[1].max_rate = "40/100ms": one bulk costs 50: more than the rate 40/100ms holds`},
 		{`plan: weight = 0`, `38:1: plans.free.weight = 0: out of range; allowed is 0.001 to 100000`},
 		{`plan: count_by = "callers"`, `38:1: plans.free.count_by = "callers": not one of the words allowed here; did you mean "caller"?`},
 		{`plan: caller_rate = "49/s"`, `38:1: plans.free.caller_rate = "49/s": one bulk costs 50, more than it ever holds`},
@@ -239,6 +248,9 @@ func TestImpossibleValuesAreReportedWithKeyPlaceAndRemedy(t *testing.T) {
 		{"end: " + route + `path = "/v1/chat/*"`, `65:1: routes.two.path = "/v1/chat/*": the same host, path and method as the route chat at line 49`},
 		{"end: " + route + "path = \"/a\"\nmethods = [\"GET\"]\n" + strings.Replace(route, "two", "three", 1) + "path = \"/a\"\nmethods = [\"PUT\", \"GET\"]", `70:1: routes.three.path = "/a": the same host, path and method as the route two at line 62 (GET)`},
 		{"end: [[routes]]\nname = \"two\"\npath = \"/a\"\nupstream = \"apj\"", `65:1: routes.two.upstream = "apj": no such upstream; did you mean "api"?`},
+		{"end: " + route + `path = "/.tidegate"`, `65:1: routes.two.path = "/.tidegate": /.tidegate/ is where the gateway itself answers its callers; no route leads there; choose another path`},
+		{"end: " + route + `path = "/.tidegate/*"`, `65:1: routes.two.path = "/.tidegate/*": /.tidegate/ is where the gateway itself`},
+		{"end: " + route + `path = "/.tidegate/v2/x"`, `65:1: routes.two.path = "/.tidegate/v2/x": /.tidegate/ is where the gateway itself`},
 		// Callers.
 		{"end: [[callers]]", `62:3: callers[2].id: must be given`},
 		{"end: [[callers]]\nid = \"a/b\"", `63:1: callers."a/b".id = "a/b": an id is 1 to 128 of`},
@@ -250,6 +262,20 @@ func TestImpossibleValuesAreReportedWithKeyPlaceAndRemedy(t *testing.T) {
 		{"end: keys = [\"sha256:" + hash1 + "\"]", `62:9: callers.visitors.keys[0] = "00000000...": the same key stands at line 57`},
 		{"end: keys = [\"" + hash2[:63] + "g\"]", `62:9: callers.visitors.keys[0]: not a sha256: there is something else than hex digits in it`},
 		{"end: keys = [\"" + hash2[:63] + "\"]", `62:9: callers.visitors.keys[0]: a sha256 has 64 hex digits, this has 63 characters`},
+		// Alerts and history.
+		{"end: [alerts]\n" + `webhook = "hooks.example/secret"`, `63:1: alerts.webhook: not the address of a webhook; write it like "https://hooks.example.com/alerts"`},
+		{"end: [alerts]\n" + `webhook = "ftp://hooks.example/x"`, `not the address of a webhook`},
+		{"end: [alerts]\n" + `webhook = "https:///x"`, `not the address of a webhook`},
+		{"end: [alerts]\n" + `webhook = "https://hooks.example:0/secret"`, `63:1: alerts.webhook = "https://hooks.example:0/...": a port is a number from 1 to 65535`},
+		{"end: [alerts]\n" + `webhook = "https://hooks.example/secret#x"`, `63:1: alerts.webhook = "https://hooks.example/...": what stands after "#" is never sent`},
+		{"end: [alerts]\n" + `events = ["surge", "vip"]`, `63:20: alerts.events[1] = "vip": not one of the words allowed here`},
+		{"end: [alerts]\n" + `events = ["starvaton"]`, `did you mean "starvation"?`},
+		{"end: [alerts]\n" + `repeat = "0s"`, `63:1: alerts.repeat = "0s": at least 1s is needed here`},
+		{"end: [alerts]\n" + `wait_share = 0`, `63:1: alerts.wait_share = 0: a share is above 0 and at most 1`},
+		{"end: [alerts]\n" + `timeout = "2m"`, `63:1: alerts.timeout = "2m": at most 1m is waited for one attempt`},
+		{"end: [alerts]\n" + `timeout = "1ms"`, `63:1: alerts.timeout = "1ms": at least 100ms is needed here`},
+		{"end: [alerts]\n" + `important_pools = ["vpi"]`, `63:20: alerts.important_pools[0] = "vpi": no such pool; did you mean "vip"?`},
+		{"end: [limits]\n" + `history_series = -1`, `63:1: limits.history_series = -1: out of range; allowed is 0 to 1000000`},
 		// Not built yet.
 		{`queue: ticket_ttl = "5m"`, `10:1: queue.ticket_ttl = "5m": not built yet: only "10m" works`},
 		{`pool: seats = "auto"`, `19:1: pools.shared.seats = "auto": "auto" is not built yet; write a number`},
@@ -312,6 +338,17 @@ func TestWhatLooksOddAndIsFine(t *testing.T) {
 		"end: " + route + "path = \"/v1/chat/*\"\nmethods = [\"GET\"]",      // a named method goes first
 		"end: " + route + "path = \"/*\"\nsemantics = []\nhost = \"[::1]\"", // all of it is default
 		"end: " + route + "path = \"/%E6%8A%A5/%20\"\nmethods = [\"PURGE\"]",
+		"end: " + route + "path = \"/*\"", // what is the gateway's own goes first
+		"end: " + route + "path = \"/.tidegates/*\"",
+		`server: callers_page = false`,
+		`chat: max_rate = "200/s"`,
+		`chat: max_rate = "12000/min"`, // the same, over another span
+		"chat: cost = 10\nburst = 10\nmax_rate = \"9/10ms\"",
+		`rule: { semantic = "bulk", max_rate = "" },`,
+		`rule: { semantic = "bulk", rate = "50/s", max_rate = "100/s" },`,
+		`rule: { semantic = "default", rate = "1/h", max_rate = "1/59min" },`,
+		`plan: registration = "auto"`,
+		"end: [alerts]\nwebhook = \"http://127.0.0.1:9000\"\nevents = [\"state_failed\"]\nimportant_pools = [\"shared\"]",
 		"end: keys = [\"SHA\"]\n[[callers]]\nid = \"x\"",
 	} {
 		t.Run(edit, func(t *testing.T) {
@@ -368,6 +405,11 @@ func TestProblemsNeverShowAKey(t *testing.T) {
 		"end: keys = \"" + secret + "\"",
 		"end: keys = [[\"" + secret + "\"]]",
 		"admin: tokens = [{ name = \"ops\", role = \"owner\", sha256 = \"" + secret + "\" }]",
+		"end: [alerts]\nwebhook = \"https://" + secret + "@hooks.example:99999/" + secret + "?" + secret + "\"",
+		"end: [alerts]\nwebhook = \"https://hooks.example/%zz/" + secret + "\"",
+		"end: [alerts]\nwebhook = \"hooks.example/" + secret + "\"",
+		"end: [alerts]\nwebhook = [\"https://hooks.example/" + secret + "\"]",
+		"end: [alerts]\nwebhook = { url = \"https://hooks.example/" + secret + "\" }",
 	} {
 		_, err := LoadBytes("config.toml", []byte(put(t, edit)), []string{"TIDEGATE__ADMIN__TOKEN=" + secret})
 		if err == nil || strings.Contains(err.Error(), secret) {
