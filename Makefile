@@ -84,7 +84,14 @@ browser: $(AXE)
 .PHONY: e2e
 e2e: browser ## drive the page with a real Chromium through the promo incident; pictures go to OUT (out/e2e)
 	@mkdir -p $(OUT)
-	AXE=$(abspath $(AXE)) E2E_OUT=$(abspath $(OUT)) go test -tags e2e -count 1 -timeout 20m -v -run '$(or $(E2E),OnThePage|TurnsTheCallerDown|CannotAct|ComesBack|IsReadable|TenThousand|FiftyPages)' ./loadtest
+	AXE=$(abspath $(AXE)) E2E_OUT=$(abspath $(OUT)) E2E_TIMES=$(E2E_TIMES) go test -tags e2e -count 1 -timeout 20m -v -run '$(or $(E2E),OnThePage|TurnsTheCallerDown|CannotAct|ComesBack|IsReadable|TenThousand|FiftyPages)' ./loadtest
+
+# Those that README.md shows, from the promo incident.
+.PHONY: screenshots
+screenshots: ## take the pictures that the README shows, by way of `make e2e`
+	@$(MAKE) e2e E2E='TurnsTheCallerDown|IsReadable' OUT=out/screenshots
+	@mkdir -p docs/img
+	@cd out/screenshots && cp surge.png surge-zh.png caller.png lower-a-rate.png callers-page.png ../../docs/img/
 
 .PHONY: check
 check: lint build test race ## what CI runs: lint, build, and the tests (seeds of all fuzz targets among them), also under the race detector

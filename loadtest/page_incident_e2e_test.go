@@ -38,6 +38,11 @@ func TestAnOperatorSeesTheIncidentAndTurnsTheCallerDown(t *testing.T) {
 	v.until(bar+` > 95`, 5*time.Second)
 	t.Logf("the bar was at %.0f %%, and is full", before)
 	v.picture("surge")
+	v.click("lang")
+	v.until(`document.documentElement.lang.startsWith("zh") && `+surging, 5*time.Second)
+	v.picture("surge-zh")
+	v.click("lang")
+	v.until(`document.documentElement.lang === "en"`, 5*time.Second)
 
 	// He is turned down to 5/s, on his own: nobody else's rate changes.
 	v.goTo("#/callers/" + spider)
