@@ -67,6 +67,12 @@ fmt: ## format all Go files
 demo: ## play the promo incident against a gateway of its own; PROMO="-short" takes 30 s instead of 2 min
 	go run ./loadtest promo $(PROMO)
 
+.PHONY: rules
+rules: ## check dashboards/alerts.yml, and what it says of some incidents, with promtool (installed where it is missing)
+	@command -v promtool >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends prometheus; }
+	promtool check rules dashboards/alerts.yml
+	promtool test rules dashboards/alerts_test.yml
+
 # A browser for `make e2e`, and axe for it to look with. Both are installed where they are missing.
 AXE_DIR := loadtest/browser/axe
 AXE     := $(AXE_DIR)/node_modules/axe-core/axe.min.js
