@@ -58,7 +58,8 @@ func levelViews(st *scheduler.Stats) []console.LevelView {
 	views := make([]console.LevelView, len(st.Levels))
 	for i, l := range st.Levels {
 		views[i] = console.LevelView{
-			Pool: l.Pool, Level: l.Level, Waiting: l.Waiting, OldestWaitMS: l.OldestWait.Milliseconds(), DispatchedPerS: round(l.PerSecond),
+			Pool: l.Pool, Level: l.Level, Waiting: l.Waiting, OldestWaitMS: l.OldestWait.Milliseconds(), MaxWaitMS: l.OldestMost.Milliseconds(),
+			DispatchedPerS: round(l.PerSecond),
 		}
 	}
 	return views

@@ -59,3 +59,36 @@ func TestWhatWaitsAsItWasMeantToIsNotPressed(t *testing.T) {
 	o.pressed(5*time.Second, "realtime", Pressed{})
 	o.run(6 * time.Second)
 }
+
+func TestTheOldestWaitIsToldBesideHowLongItMayBe(t *testing.T) {
+	h := byHand(t, onePool(1, 2))
+	oldest := func(at, waited, most time.Duration) {
+		h.at(at, func() {
+			l := h.core.Stats(h.now, 0).Levels[0]
+			if l.OldestWait != waited || l.OldestMost != most {
+				t.Errorf("at %v the oldest has waited %v of %v, want %v of %v", at, l.OldestWait, l.OldestMost, waited, most)
+			}
+		})
+	}
+	holder := h.source("holder", key(1, chat), terms(rule(100, time.Second, "realtime", time.Minute)), 10*time.Second)
+	h.sends(holder, 0, 1)
+	oldest(time.Second, 0, 0)
+	patient := h.source("patient", key(2, chat), terms(rule(100, time.Second, "realtime", 40*time.Second)), time.Millisecond)
+	hasty := h.source("hasty", key(3, chat), terms(rule(100, time.Second, "realtime", 20*time.Second)), time.Millisecond)
+	h.sends(patient, 2*time.Second, 1)
+	h.sends(hasty, 3*time.Second, 1)
+	oldest(4*time.Second, 2*time.Second, 40*time.Second)
+	oldest(11*time.Second, 0, 0)
+	h.run(12 * time.Second)
+
+	o := byHand(t, onePool(1, 2))
+	seen := rule(100, time.Second, "realtime", time.Second)
+	seen.Observe = true
+	o.sends(o.source("observed", key(1, chat), terms(seen), 20*time.Second), 0, 2)
+	o.at(5*time.Second, func() {
+		if l := o.core.Stats(o.now, 0).Levels[0]; l.OldestWait != 5*time.Second || l.OldestMost != 0 {
+			t.Errorf("what is only observed has waited %v of %v, want 5s of no bound", l.OldestWait, l.OldestMost)
+		}
+	})
+	o.run(6 * time.Second)
+}

@@ -30,6 +30,7 @@ type LevelStats struct {
 	Pool, Level string
 	Waiting     int
 	OldestWait  time.Duration // of the flows' first items, the longest wait
+	OldestMost  time.Duration // and how long that item may wait; 0: nothing waits, or nothing ends its wait
 	PerSecond   float64       // dispatches of the last two seconds
 	Dispatched  uint64        // in all
 	Pressed     Pressed
@@ -117,7 +118,8 @@ func (c *Core) Stats(now time.Time, flows int) *Stats {
 				PerSecond: float64(l.recent.count(c.ns)) / l.recent.span(c.ns),
 			}
 			if l.waiting > 0 {
-				ls.OldestWait, ls.Pressed = c.oldestWait(l), c.pressed(l)
+				ls.OldestWait, ls.OldestMost = c.oldestWait(l)
+				ls.Pressed = c.pressed(l)
 			}
 			st.Levels = append(st.Levels, ls)
 		}
@@ -166,17 +168,25 @@ func (c *Core) FlowStats(now time.Time, flows []*Flow, into []FlowStats) []FlowS
 	return into
 }
 
-// oldestWait looks at the first item of each waiting line of a level.
-func (c *Core) oldestWait(l *level) time.Duration {
-	oldest := c.ns
+// oldestWait looks at the first item of each waiting line of a level: how long the oldest has waited, and how long it may.
+func (c *Core) oldestWait(l *level) (waited, most time.Duration) {
+	var oldest *Item
 	for _, q := range l.queues {
 		for _, e := range q.held.a {
 			for _, line := range e.newest.a {
-				oldest = min(oldest, line.head.arrived)
+				if oldest == nil || line.head.arrived < oldest.arrived {
+					oldest = line.head
+				}
 			}
 		}
 	}
-	return c.since(oldest)
+	if oldest == nil {
+		return 0, 0
+	}
+	if oldest.OwnWait || !oldest.rule.Observe {
+		most = oldest.MaxWait
+	}
+	return c.since(oldest.arrived), most
 }
 
 // pressed looks at the first item of each line of committed work of a level.

@@ -74,6 +74,7 @@ type LevelView struct {
 	Level          string  `json:"level"`
 	Waiting        int     `json:"waiting"`        // requests
 	OldestWaitMS   int64   `json:"oldest_wait_ms"` // 0 when nobody waits
+	MaxWaitMS      int64   `json:"max_wait_ms"`    // how long that oldest one may wait; 0 when nobody waits, or nothing ends its wait
 	DispatchedPerS float64 `json:"dispatched_per_s"`
 }
 

@@ -45,7 +45,7 @@ func busy() *Snapshot {
 		},
 		Levels: []LevelView{
 			{Pool: "shared", Level: "realtime", DispatchedPerS: 240},
-			{Pool: "shared", Level: "batch", Waiting: 412, OldestWaitMS: 3810, DispatchedPerS: 112.4},
+			{Pool: "shared", Level: "batch", Waiting: 412, OldestWaitMS: 3810, MaxWaitMS: 60000, DispatchedPerS: 112.4},
 			{Pool: "vip", Level: "realtime", DispatchedPerS: 55.25},
 		},
 		Flows: []FlowView{
