@@ -34,10 +34,10 @@ function values(app, r, detail) {
   const changed = r.file_rate && r.file_rate !== r.rate;
   return [
     [h("b", null, r.semantic), r.registered ? null : h("small", null, " ", t("p.rule.unregistered"))],
-    r.route, [h("code", null, r.rule), " ", h("small", null, r.at)],
-    [h("b", null, r.rate), changed ? h("small", null, " ", t("p.rule.file_rate", { rate: r.file_rate })) : null,
+    words(r.route), [h("code", null, r.rule), " ", h("small", null, r.at)],
+    [h("b", { class: "p-words" }, r.rate), changed ? h("small", null, " ", t("p.rule.file_rate", { rate: r.file_rate })) : null,
       r.overrides?.length ? h("small", { class: "p-mark", title: r.overrides.join("\n") }, " ", t("p.rule.overridden", { n: r.overrides.length })) : null],
-    r.max_rate || t("p.rule.no_max"), r.max_wait_ms > 0 ? span(r.max_wait_ms) : t("p.rule.no_wait"), t(`p.over_rate.${r.over_rate}`), r.level,
+    r.max_rate || t("p.rule.no_max"), r.max_wait_ms > 0 ? span(r.max_wait_ms) : t("p.rule.no_wait"), t(`p.over_rate.${r.over_rate}`), words(r.level),
     h("span", { class: "p-buttons" },
       h("button", { type: "button", class: "p-small", onclick: () => explain(app, caller(), r) }, t("p.rule.explain")),
       app.can("operator") ? h("button", {
@@ -45,6 +45,9 @@ function values(app, r, detail) {
       }, t("p.rule.change")) : null),
   ];
 }
+
+// words keeps a short name in one piece, where a long one may break.
+const words = (name) => (name.length > 16 ? name : h("span", { class: "p-words" }, name));
 
 // explain shows how the gateway comes to the rule.
 async function explain(app, caller, r) {
