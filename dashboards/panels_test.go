@@ -163,3 +163,23 @@ func TestTheLoginPageLoadsNothing(t *testing.T) {
 		}
 	}
 }
+
+// The page speaks Chinese as README.zh-CN.md does: one word for one thing, wherever it is shown.
+func TestTheChineseOfThePageHasOneWordForOneThing(t *testing.T) {
+	texts := map[string]string{"login.html": string(Login())}
+	for _, name := range []string{"i18n/zh.json", "i18n/panels.zh.json"} {
+		raw, err := fs.ReadFile(Live(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[name] = string(raw)
+	}
+	for name, text := range texts {
+		text = strings.ReplaceAll(text, "突发容量", "") // a bucket's burst, which is no surge
+		for word, want := range map[string]string{"突发": "突增", "席": "名额", "资源池": "池", "处理中\"": "在途", "运维": "操作员", "配额": "额度"} {
+			if strings.Contains(text, word) {
+				t.Errorf("%s has %s, want %s", name, word, want)
+			}
+		}
+	}
+}

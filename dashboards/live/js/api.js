@@ -32,6 +32,8 @@ export async function request(method, path, options = {}) {
   if (body !== undefined) {
     init.headers["Content-Type"] = typeof body === "string" ? (type ?? "application/toml") : "application/json";
     init.body = typeof body === "string" ? body : JSON.stringify(body);
+  } else if (method !== "GET") {
+    init.headers["Content-Type"] = "application/json"; // no write of a browser is taken without one
   }
   let answer;
   try {
