@@ -22,12 +22,12 @@ type Options struct {
 const (
 	// DefaultSeries is how many series of callers are remembered if nothing else is said.
 	DefaultSeries = 10_000
-	// Seconds and Minutes are how far back it is known by the second and by the minute.
-	Seconds = 15 * time.Minute
-	Minutes = 7 * 24 * time.Hour
+	// BySecond and ByMinute are how far back it is known by the second and by the minute.
+	BySecond = 15 * time.Minute
+	ByMinute = 7 * 24 * time.Hour
 
-	secondsKept = int64(Seconds / time.Minute) // minutes that are over
-	hoursKept   = int64(Minutes / time.Hour)
+	secondsKept = int64(BySecond / time.Minute) // minutes that are over
+	hoursKept   = int64(ByMinute / time.Hour)
 
 	// tallyBytes is what the tallies that are in memory may take for each series allowed, and packedBytes what packed minutes may.
 	// An hour of tallies of callers takes 1.2 KB, 15 minutes that are packed usually 2 to 3 KB.
@@ -60,7 +60,6 @@ type History struct {
 	closed   bool
 	trouble  trouble
 	keeper   *keeper // nil: there is memory only
-	finished chan struct{}
 }
 
 // Open makes a history and takes in what the last one kept, for which it waits two seconds at most. It never fails: what does
@@ -274,7 +273,7 @@ func (h *History) fit() {
 	for _, t := range h.tallies {
 		held += t.bytes()
 	}
-	for len(h.tallies) > 1 && (held > tallyBytes*most || len(h.tallies) > int(Minutes/time.Minute)+slots) {
+	for len(h.tallies) > 1 && (held > tallyBytes*most || len(h.tallies) > int(ByMinute/time.Minute)+slots) {
 		held -= h.tallies[0].bytes()
 		h.tallies = slices.Delete(h.tallies, 0, 1)
 	}

@@ -15,8 +15,8 @@ type Values struct {
 	Fields [][]float64 // in the order of Fields; all of one length
 }
 
-// Read says how something was up to a time, over a span of at most Minutes: by the second where the span is no longer than
-// Seconds and still remembered so, else by the minute, the last of which may be under way. A caller without a part is the sum
+// Read says how something was up to a time, over a span of at most ByMinute: by the second where the span is no longer than
+// BySecond and still remembered so, else by the minute, the last of which may be under way. A caller without a part is the sum
 // of its semantics. Not ok: nothing was ever remembered under that name. What is on the disk is waited for until ctx ends; then,
 // or when the disk does not work, only what is in memory is told.
 func (h *History) Read(ctx context.Context, k Key, until time.Time, span time.Duration) (v Values, ok bool) {
@@ -34,7 +34,7 @@ func (h *History) Read(ctx context.Context, k Key, until time.Time, span time.Du
 		end = ref // the newest there is
 	}
 	from := end - int64((span+time.Second-1)/time.Second) + 1
-	if span <= Seconds && from/slots >= ref/slots-secondsKept {
+	if span <= BySecond && from/slots >= ref/slots-secondsKept {
 		return h.bySecond(k.Kind, of, from, end), len(of) > 0
 	}
 	return h.byMinute(ctx, k.Kind, of, end/slots-int64((span+time.Minute-1)/time.Minute)+1, end/slots), len(of) > 0
@@ -45,7 +45,7 @@ func (h *History) Read(ctx context.Context, k Key, until time.Time, span time.Du
 func (h *History) Recent(caller string, n int) []float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n = min(n, int(Seconds/time.Second))
+	n = min(n, int(BySecond/time.Second))
 	if h.second == 0 || n <= 0 {
 		return nil
 	}
