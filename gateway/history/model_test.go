@@ -99,11 +99,11 @@ func playModel(t *testing.T, rnd *rand.Rand) {
 			return all
 		})
 		if rnd.IntN(3) == 0 {
-			d.check(m, asked, Seconds)
+			d.check(m, asked, BySecond)
 			d.check(m, asked, time.Duration(16+rnd.IntN(200))*time.Minute)
 		}
 	}
-	d.check(m, asked, Seconds)
+	d.check(m, asked, BySecond)
 	d.check(m, asked, 5*time.Hour)
 	if len(d.failed) > 0 {
 		t.Error(d.failed)

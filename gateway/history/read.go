@@ -23,7 +23,7 @@ func (h *History) Read(ctx context.Context, k Key, until time.Time, span time.Du
 	if !k.Kind.known() {
 		return v, false
 	}
-	span = min(max(span, time.Second), Minutes)
+	span = min(max(span, time.Second), ByMinute)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	of, end := h.names.of(k), until.Unix()

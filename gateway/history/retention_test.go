@@ -38,10 +38,10 @@ func TestAWeekIsKeptAndNoMore(t *testing.T) {
 	d.sparse(7*24*time.Hour-time.Hour+10*time.Minute, func(at time.Time) map[Key]Sample {
 		return map[Key]Sample{alice: {Rate: float32(at.Sub(t0) / time.Hour)}}
 	})
-	if _, known := d.Read(t.Context(), passing, d.now, Minutes); !known {
+	if _, known := d.Read(t.Context(), passing, d.now, ByMinute); !known {
 		t.Error("who was there a week ago is forgotten")
 	}
-	week, _ := d.Read(t.Context(), alice, d.now.Add(-19*time.Second), Minutes)
+	week, _ := d.Read(t.Context(), alice, d.now.Add(-19*time.Second), ByMinute)
 	if len(week.Fields[Rate]) != 7*24*60 {
 		t.Fatalf("%d minutes", len(week.Fields[Rate]))
 	}
@@ -60,7 +60,7 @@ func TestAWeekIsKeptAndNoMore(t *testing.T) {
 		}
 	}
 	d.restart()
-	if _, known := d.Read(t.Context(), passing, d.now, Minutes); known {
+	if _, known := d.Read(t.Context(), passing, d.now, ByMinute); known {
 		t.Error("who was there nine days ago is still known")
 	}
 }
