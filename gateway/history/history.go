@@ -42,24 +42,24 @@ type History struct {
 	options Options
 	packing sync.WaitGroup // of the minute that is over
 
-	mu       sync.Mutex
-	names    names
-	order    []*series // in which they came the last time
-	ordered  []*series // and come this time
-	next     int       // place in order of who is expected next
-	free     free
-	second   int64    // the last that is known; 0: none yet
-	now      *running // nil: nothing yet
-	before   *running // being packed; nil: it has been
-	packed   []*packed
-	tallies  []*tally // those that are in no hour on the disk, oldest first
-	quiet    []*series
-	gaveWay  uint64
-	gaveAt   int64 // second for which quiet was made
-	turns    int   // hours that have turned while it ran, one after the other
-	closed   bool
-	trouble  trouble
-	keeper   *keeper // nil: there is memory only
+	mu      sync.Mutex
+	names   names
+	order   []*series // in which they came the last time
+	ordered []*series // and come this time
+	next    int       // place in order of who is expected next
+	free    free
+	second  int64    // the last that is known; 0: none yet
+	now     *running // nil: nothing yet
+	before  *running // being packed; nil: it has been
+	packed  []*packed
+	tallies []*tally // those that are in no hour on the disk, oldest first
+	quiet   []*series
+	gaveWay uint64
+	gaveAt  int64 // second for which quiet was made
+	turns   int   // hours that have turned while it ran, one after the other
+	closed  bool
+	trouble trouble
+	keeper  *keeper // nil: there is memory only
 }
 
 // Open makes a history and takes in what the last one kept, for which it waits two seconds at most. It never fails: what does

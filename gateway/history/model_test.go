@@ -62,8 +62,14 @@ func TestItIsAsANaiveModelHasIt(t *testing.T) {
 
 func playModel(t *testing.T, rnd *rand.Rand) {
 	keys := []Key{
-		{Total, "", ""}, {Pool, "shared", ""}, {Level, "shared", "realtime"}, {Level, "shared", "batch"},
-		{Caller, "ann", "chat"}, {Caller, "ann", "export"}, {Caller, "bob", "chat"}, {Caller, "cleo", "default"},
+		{Total, "", ""},
+		{Pool, "shared", ""},
+		{Level, "shared", "realtime"},
+		{Level, "shared", "batch"},
+		{Caller, "ann", "chat"},
+		{Caller, "ann", "export"},
+		{Caller, "bob", "chat"},
+		{Caller, "cleo", "default"},
 	}
 	asked := append(keys, Key{Caller, "ann", ""}, Key{Caller, "bob", ""})
 	m := make(model)
