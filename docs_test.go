@@ -19,7 +19,7 @@ var (
 	metric     = regexp.MustCompile(`\btidegate_[a-z_]+\b`)
 	required   = regexp.MustCompile(`(?m)^\t(\S+\.\S+/\S+) v\S+( // indirect)?$`)
 	tableRow   = regexp.MustCompile("(?m)^\\| `.*$")
-	makeWord   = regexp.MustCompile("`make ([a-z-]+)")
+	makeWord   = regexp.MustCompile("`make ([a-z0-9-]+)")
 )
 
 func TestEveryTestThatThePitfallsNameExists(t *testing.T) {
