@@ -15,11 +15,11 @@ import (
 var (
 	inPitfalls = regexp.MustCompile("`\\./([a-z/]+)`|\\b((?:Test|Fuzz)[A-Z]\\w+)")
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	target     = regexp.MustCompile(`(?m)^([a-z-]+):.*## `)
+	target     = regexp.MustCompile(`(?m)^([a-z0-9-]+):.*## `)
 	metric     = regexp.MustCompile(`\btidegate_[a-z_]+\b`)
 	required   = regexp.MustCompile(`(?m)^\t(\S+\.\S+/\S+) v\S+( // indirect)?$`)
 	tableRow   = regexp.MustCompile("(?m)^\\| `.*$")
-	makeWord   = regexp.MustCompile("`make ([a-z-]+)")
+	makeWord   = regexp.MustCompile("`make ([a-z0-9-]+)")
 )
 
 func TestEveryTestThatThePitfallsNameExists(t *testing.T) {
