@@ -97,7 +97,7 @@ e2e: browser ## drive the page with a real Chromium through the promo incident; 
 screenshots: ## take the pictures that the README shows, by way of `make e2e`
 	@$(MAKE) e2e E2E='TurnsTheCallerDown|IsReadable' OUT=out/screenshots
 	@mkdir -p docs/img
-	@cd out/screenshots && cp surge.png surge-zh.png caller.png lower-a-rate.png callers-page.png ../../docs/img/
+	@cd out/screenshots && cp surge.png surge-zh.png caller.png callers-page.png ../../docs/img/
 
 .PHONY: check
 check: lint build test race ## what CI runs: lint, build, and the tests (seeds of all fuzz targets among them), also under the race detector

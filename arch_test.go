@@ -171,7 +171,7 @@ func TestTheLoadTestIsAClientAndImportsNothingOfOurs(t *testing.T) {
 
 // What the load test measures and draws with is no part of the gateway.
 func TestTheGatewayNeedsNothingThatIsForTheLoadTestOnly(t *testing.T) {
-	foreign := []string{"gonum.org", "codeberg.org", "git.sr.ht", "github.com/HdrHistogram"}
+	foreign := []string{"gonum.org", "codeberg.org", "git.sr.ht", "github.com/HdrHistogram", "github.com/chromedp"}
 	for _, p := range list(t, "-deps", ".") {
 		for _, prefix := range foreign {
 			if strings.HasPrefix(p.ImportPath, prefix) {

@@ -15,9 +15,11 @@ import (
 var (
 	inPitfalls = regexp.MustCompile("`\\./([a-z/]+)`|\\b((?:Test|Fuzz)[A-Z]\\w+)")
 	link       = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	target     = regexp.MustCompile(`(?m)^([a-z-]+):.*## `)
+	target     = regexp.MustCompile(`(?m)^([a-z0-9-]+):.*## `)
 	metric     = regexp.MustCompile(`\btidegate_[a-z_]+\b`)
-	makeWord   = regexp.MustCompile("`make ([a-z-]+)")
+	required   = regexp.MustCompile(`(?m)^\t(\S+\.\S+/\S+) v\S+( // indirect)?$`)
+	tableRow   = regexp.MustCompile("(?m)^\\| `.*$")
+	makeWord   = regexp.MustCompile("`make ([a-z0-9-]+)")
 )
 
 func TestEveryTestThatThePitfallsNameExists(t *testing.T) {
@@ -100,6 +102,18 @@ func TestBothReadmesListEveryMetric(t *testing.T) {
 	for _, doc := range []string{"README.md", "README.zh-CN.md"} {
 		if got := names(read(t, doc)); !slices.Equal(got, want) {
 			t.Errorf("%s lists\n%v\nand the gateway shows\n%v", doc, got, want)
+		}
+	}
+}
+
+func TestDependenciesSayWhyOfEveryModule(t *testing.T) {
+	rows, modules := tableRow.FindAllString(read(t, "docs/dependencies.md"), -1), required.FindAllStringSubmatch(read(t, "go.mod"), -1)
+	if len(modules) < 10 {
+		t.Fatalf("only %d modules were found", len(modules))
+	}
+	for _, m := range modules {
+		if name, indirect := m[1], m[2] != ""; !indirect && !slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "`"+name+"`") }) {
+			t.Errorf("docs/dependencies.md has no row for %s", name)
 		}
 	}
 }

@@ -167,10 +167,20 @@ func TestStarvationIsToldOnlyWhenItLasts(t *testing.T) {
 func TestARefusedCallerOfAnImportantPoolIsTold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		text := changed(t, basic, `rate = "100/s"`, "rate = \"3/s\"\nover_rate = \"reject\"")
-		w, h := newTelling(t, "", text, mirror)
+		w, h := newTelling(t, "", text, slowly(10*time.Millisecond))
 		for range 10 {
 			w.do("GET /v1/chat/x", "X-API-Key: ann") // of the first pool
 			w.do("GET /nowhere", "X-API-Key: vip")   // his own doing
+		}
+		// One seat, and he does not want to wait for it.
+		refused := 0
+		for _, a := range w.gather(3, "GET /v1/chat/x", "X-API-Key: vip", "X-Max-Wait: 0s") {
+			if a.status == 429 {
+				refused++
+			}
+		}
+		if refused != 2 {
+			t.Fatalf("%d were refused", refused)
 		}
 		time.Sleep(2 * time.Second)
 		h.wants(t)

@@ -22,6 +22,7 @@ type callerDesk struct {
 	reads, writes deskMeters // of each caller
 	refusals      deskRefusals
 	pages         deskPages
+	told          gate // to the trail, of what callers do
 }
 
 // deskRoot is what all of its paths begin with. No route leads there, whatever its pattern holds.

@@ -43,7 +43,8 @@ type poolGauges struct {
 
 type queueGauges struct {
 	Pool, Level string
-	Waiting     int // requests
+	Waiting     int     // requests
+	Pressed     float64 // see scheduler.Pressed
 }
 
 type targetGauges struct {
@@ -76,6 +77,7 @@ var help = map[string]string{
 	"tidegate_pool_seats_lent":                              "Seats of a pool that serve other pools.",
 	"tidegate_queue_bytes":                                  "Bytes held by requests that wait.",
 	"tidegate_queue_depth":                                  "Requests that wait, by pool and level.",
+	"tidegate_queue_pressed_ratio":                          "How much of its longest wait the paid work has waited that is nearest to its end, by pool and level: near 1, a promise is about to be broken.",
 	"tidegate_queue_wait_seconds":                           "How long requests waited that had to.",
 	"tidegate_refusals_total":                               "Refusals by code; none is left out.",
 	"tidegate_refused_within_rate_total":                    "Requests that their rate had paid on arrival and that were refused, expired or displaced: broken promises.",
@@ -121,6 +123,7 @@ func writeGauges(w io.Writer, s gaugeStats) {
 	gauges(w, "tidegate_state_failing", s.Failing, func(metric string, f failingGauge) string {
 		return series(metric, "what", f.What)
 	}, func(f failingGauge) int { return number(f.Failing) })
+	writePressed(w, s.Queues)
 	gauge(w, "tidegate_surge_active", s.SurgeActive)
 	gauges(w, "tidegate_upstream_healthy", s.Targets, func(metric string, t targetGauges) string {
 		return series(metric, "upstream", t.Upstream, "target", t.Target)
@@ -145,6 +148,17 @@ func writeAvailability(w io.Writer, shares [len(availabilitySpans)]*float64) {
 		if s != nil {
 			fmt.Fprintf(w, "%s %g\n", series(metric, "window", availabilityNames[i]), *s)
 		}
+	}
+}
+
+func writePressed(w io.Writer, queues []queueGauges) {
+	const metric = "tidegate_queue_pressed_ratio"
+	if len(queues) == 0 {
+		return
+	}
+	metrics.WriteMetadataIfNeeded(w, metric, "gauge")
+	for _, q := range queues {
+		fmt.Fprintf(w, "%s %.4g\n", queueSeries(metric, q), q.Pressed)
 	}
 }
 

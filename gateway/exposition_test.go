@@ -24,7 +24,7 @@ func TestMetricsNamesAndTypesAreTheContract(t *testing.T) {
 		wait_estimate_error_seconds:histogram build_info{version,goversion}:gauge
 		availability{window}:gauge observed_total{caller,semantic,verdict}:counter observed_queue_depth{pool,level}:gauge
 		observing:gauge overrides:gauge record_bytes:gauge record_entries_total:counter record_dropped_total:counter
-		state_failing{what}:gauge alerts_total{result}:counter alerts_pending:gauge audit_pending:gauge audit_lost_total:counter`) {
+		state_failing{what}:gauge alerts_total{result}:counter alerts_pending:gauge audit_pending:gauge audit_lost_total:counter queue_pressed_ratio{pool,level}:gauge`) {
 		name, kind, _ := strings.Cut(line, ":")
 		want["tidegate_"+name] = kind
 	}
@@ -140,15 +140,15 @@ func TestAllGaugesAreZeroWhenIdle(t *testing.T) {
 			t.Errorf("idle, and yet %s", line)
 		}
 	}
-	if seen != 16 {
-		t.Errorf("%d series looked at, want 16", seen)
+	if seen != 19 {
+		t.Errorf("%d series looked at, want 19", seen)
 	}
 }
 
 func TestGaugesEndWithWhatTheyMeasure(t *testing.T) {
 	stats := gaugeStats{
 		Pools:       []poolGauges{{"shared", 64, 60, 3}, {"vip", 32, 1, 0}},
-		Queues:      []queueGauges{{"shared", "batch", 7}, {"vip", "batch", 2}},
+		Queues:      []queueGauges{{"shared", "batch", 7, 0.85}, {"vip", "batch", 2, 0}},
 		QueueBytes:  5_000_000_000,
 		SurgeActive: 1,
 		Flows:       9,
@@ -161,6 +161,8 @@ func TestGaugesEndWithWhatTheyMeasure(t *testing.T) {
 		`tidegate_pool_seats_lent{pool="shared"}`:                               "3",
 		`tidegate_queue_depth{pool="shared",level="batch"}`:                     "7",
 		`tidegate_queue_depth{pool="vip",level="batch"}`:                        "2",
+		`tidegate_queue_pressed_ratio{pool="shared",level="batch"}`:             "0.85",
+		`tidegate_queue_pressed_ratio{pool="vip",level="batch"}`:                "0",
 		`tidegate_queue_bytes`:                                                  "5000000000",
 		`tidegate_surge_active`:                                                 "1",
 		`tidegate_flows`:                                                        "9",

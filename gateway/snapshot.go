@@ -108,7 +108,7 @@ func (g *Gateway) gauges() gaugeStats {
 func queuesOf(st *scheduler.Stats) []queueGauges {
 	queues := make([]queueGauges, len(st.Levels))
 	for i, l := range st.Levels {
-		queues[i] = queueGauges{Pool: l.Pool, Level: l.Level, Waiting: l.Waiting}
+		queues[i] = queueGauges{Pool: l.Pool, Level: l.Level, Waiting: l.Waiting, Pressed: l.Pressed.Share()}
 	}
 	return queues
 }

@@ -132,8 +132,8 @@ func TestRetryAfterIsHeeded(t *testing.T) {
 				o.pass(10 * time.Minute)
 				all := o.all()
 				if !c.taken {
-					if len(all) != 1 {
-						t.Errorf("%d attempts", len(all))
+					if _, views := o.Recent(); len(all) != 1 || views[1].Status != StatusFailed {
+						t.Errorf("%d attempts: %+v", len(all), views[1])
 					}
 					return
 				}

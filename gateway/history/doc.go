@@ -20,7 +20,7 @@
 //
 // # Precision
 //
-// By the second a number is right to 1 in 8,192, and whole numbers up to 4,096 are exact; by the minute to 1 in 512, whole
+// By the second a number is right to 1 in 4,096, and whole numbers up to 4,096 are exact; by the minute to 1 in 256, whole
 // numbers up to 256 exact. Steps of less than a thousandth are lost. Numbers are from 0 to 4e9.
 //
 // # The clock

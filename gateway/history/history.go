@@ -22,12 +22,12 @@ type Options struct {
 const (
 	// DefaultSeries is how many series of callers are remembered if nothing else is said.
 	DefaultSeries = 10_000
-	// Seconds and Minutes are how far back it is known by the second and by the minute.
-	Seconds = 15 * time.Minute
-	Minutes = 7 * 24 * time.Hour
+	// BySecond and ByMinute are how far back it is known by the second and by the minute.
+	BySecond = 15 * time.Minute
+	ByMinute = 7 * 24 * time.Hour
 
-	secondsKept = int64(Seconds / time.Minute) // minutes that are over
-	hoursKept   = int64(Minutes / time.Hour)
+	secondsKept = int64(BySecond / time.Minute) // minutes that are over
+	hoursKept   = int64(ByMinute / time.Hour)
 
 	// tallyBytes is what the tallies that are in memory may take for each series allowed, and packedBytes what packed minutes may.
 	// An hour of tallies of callers takes 1.2 KB, 15 minutes that are packed usually 2 to 3 KB.
@@ -42,22 +42,24 @@ type History struct {
 	options Options
 	packing sync.WaitGroup // of the minute that is over
 
-	mu       sync.Mutex
-	names    names
-	free     free
-	second   int64    // the last that is known; 0: none yet
-	now      *running // nil: nothing yet
-	before   *running // being packed; nil: it has been
-	packed   []*packed
-	tallies  []*tally // those that are in no hour on the disk, oldest first
-	quiet    []*series
-	gaveWay  uint64
-	gaveAt   int64 // second for which quiet was made
-	turns    int   // hours that have turned while it ran, one after the other
-	closed   bool
-	trouble  trouble
-	keeper   *keeper // nil: there is memory only
-	finished chan struct{}
+	mu      sync.Mutex
+	names   names
+	order   []*series // in which they came the last time
+	ordered []*series // and come this time
+	next    int       // place in order of who is expected next
+	free    free
+	second  int64    // the last that is known; 0: none yet
+	now     *running // nil: nothing yet
+	before  *running // being packed; nil: it has been
+	packed  []*packed
+	tallies []*tally // those that are in no hour on the disk, oldest first
+	quiet   []*series
+	gaveWay uint64
+	gaveAt  int64 // second for which quiet was made
+	turns   int   // hours that have turned while it ran, one after the other
+	closed  bool
+	trouble trouble
+	keeper  *keeper // nil: there is memory only
 }
 
 // Open makes a history and takes in what the last one kept, for which it waits two seconds at most. It never fails: what does
@@ -101,7 +103,7 @@ const (
 // be left out. It never waits for the disk.
 func (h *History) Add(now time.Time, each func(yield func(Key, *Sample))) {
 	second, ok := h.secondOf(now)
-	if !ok || !h.turn(second/slots) {
+	if !ok || !h.turn(second) {
 		return
 	}
 	h.mu.Lock()
@@ -113,11 +115,13 @@ func (h *History) Add(now time.Time, each func(yield func(Key, *Sample))) {
 	at := int(second % slots)
 	if h.now.ran>>at&1 != 0 { // the clock was set back, and this is what is so now
 		for _, s := range h.now.active {
-			s.now.clear(at)
+			clear(s.now.second(at, s.key.Kind.width()))
 		}
 	}
 	h.now.ran |= 1 << at
+	h.next, h.ordered = 0, h.ordered[:0]
 	each(func(k Key, s *Sample) { h.put(k, s, at) })
+	h.order, h.ordered = h.ordered, h.order
 }
 
 // secondOf is the second that a sample belongs to: the one after the last where that is right by a second, since who calls
@@ -141,8 +145,9 @@ func (h *History) secondOf(now time.Time) (second int64, ok bool) {
 // setBack is how far a clock may go back so that it is waited for.
 const setBack = time.Minute
 
-// turn sees to it that the minute is the one that runs; not ok: there is none any more.
-func (h *History) turn(minute int64) bool {
+// turn sees to it that the minute of a second is the one that runs; not ok: none does any more.
+func (h *History) turn(second int64) bool {
+	minute := second / slots
 	h.mu.Lock()
 	if h.closed || h.now != nil && h.now.minute == minute {
 		defer h.mu.Unlock()
@@ -167,7 +172,7 @@ func (h *History) turn(minute int64) bool {
 			}
 		})
 	}
-	h.begin(minute)
+	h.begin(minute, second%slots)
 	return true
 }
 
@@ -192,13 +197,17 @@ func (h *History) end() {
 	}
 }
 
-// begin makes a minute run, and takes up what is already known of it: a restart or a clock that was set back may come back to one.
-func (h *History) begin(minute int64) {
+// begin makes a minute run at one of its seconds, and takes up what is already known of it before: a restart or a clock that was set back
+// may come to one again.
+func (h *History) begin(minute, at int64) {
 	h.now = &running{minute: minute, lost: make(map[id]struct{})}
+	if h.before != nil {
+		h.now.active = make([]*series, 0, len(h.before.active)+len(h.before.active)/16)
+	}
 	h.quiet, h.gaveAt = nil, 0
 	for _, p := range h.packed {
 		if p.minute == minute {
-			h.restore(p)
+			h.restore(p, at)
 		}
 	}
 	h.forgetFrom(minute)
@@ -221,19 +230,27 @@ func (h *History) newest() *packed {
 // install puts what was packed where it is read, and gives back what it was packed from. Now is the minute that runs.
 func (h *History) install(p *packed, t *tally, now int64) {
 	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, s := range h.before.active {
-		h.free.give(s.id.kind(), s.before)
-		s.before = nil
-	}
+	over := h.before.active
 	h.before = nil
-	if p.minute > now {
-		return // the clock was set back
+	used := make([]raw, len(over))
+	for i, s := range over {
+		used[i], s.before = s.before, nil
 	}
-	h.packed = append(slices.DeleteFunc(h.packed, func(o *packed) bool { return o.minute == p.minute || o.minute < now-secondsKept }), p)
-	h.tallies = append(slices.DeleteFunc(h.tallies, func(o *tally) bool { return o.minute == t.minute || o.minute <= now-hoursKept*60 }), t)
-	h.sort()
-	h.fit()
+	if p.minute <= now { // else the clock was set back
+		h.packed = append(slices.DeleteFunc(h.packed, func(o *packed) bool { return o.minute == p.minute || o.minute < now-secondsKept }), p)
+		h.tallies = append(slices.DeleteFunc(h.tallies, func(o *tally) bool { return o.minute == t.minute }), t)
+		h.sort()
+		h.fit()
+	}
+	h.mu.Unlock()
+	for _, r := range used {
+		clear(r)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, r := range used {
+		h.free.give(over[i].id.kind(), r)
+	}
 }
 
 func (h *History) sort() {
@@ -256,7 +273,7 @@ func (h *History) fit() {
 	for _, t := range h.tallies {
 		held += t.bytes()
 	}
-	for held > tallyBytes*most && len(h.tallies) > 1 {
+	for len(h.tallies) > 1 && (held > tallyBytes*most || len(h.tallies) > int(ByMinute/time.Minute)+slots) {
 		held -= h.tallies[0].bytes()
 		h.tallies = slices.Delete(h.tallies, 0, 1)
 	}

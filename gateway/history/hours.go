@@ -104,18 +104,21 @@ func (w *writing) retire(hour int64) error {
 	if err := w.do("DELETE FROM series WHERE day NOT BETWEEN ? AND ?", w.day-hoursKept/24-1, w.day+hoursKept/24+1); err != nil {
 		return err
 	}
-	for range hoursKept {
+	for {
 		full, err := w.full()
 		if err != nil || !full {
 			return err
 		}
-		for _, table := range []string{"hours", "known"} { // known last: it says which is the oldest
-			if err := w.do("DELETE FROM " + table + " WHERE hour <= (SELECT min(hour) FROM known)"); err != nil {
+		oldest, err := column[int64](w.tx, "SELECT hour FROM known ORDER BY hour LIMIT 1")
+		if err != nil || len(oldest) == 0 {
+			return err
+		}
+		for _, table := range []string{"hours", "known"} {
+			if err := w.do("DELETE FROM "+table+" WHERE hour <= ?", oldest[0]); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
 }
 
 // full says whether what is in the file is more than it may be.

@@ -98,7 +98,7 @@ func (h *History) takeIn(k kept) {
 	for _, p := range k.packed {
 		switch {
 		case h.now != nil && h.now.minute == p.minute:
-			h.restore(p)
+			h.restore(p, h.second%slots)
 		case !there(p.minute) && !packedThere[p.minute]:
 			h.packed = append(h.packed, p)
 		}
@@ -111,6 +111,6 @@ func (h *History) takeIn(k kept) {
 	h.sort()
 	h.fit()
 	if p := h.newest(); p != nil && p.ran != 0 && h.second == 0 {
-		h.second = p.minute*slots + int64(bits.Len64(p.ran)) - 1
+		h.second = min(p.minute*slots+int64(bits.Len64(p.ran))-1, h.options.Now().Unix()-1)
 	}
 }

@@ -15,15 +15,15 @@ type Values struct {
 	Fields [][]float64 // in the order of Fields; all of one length
 }
 
-// Read says how something was up to a time, over a span of at most Minutes: by the second where the span is no longer than
-// Seconds and still remembered so, else by the minute, the last of which may be under way. A caller without a part is the sum
+// Read says how something was up to a time, over a span of at most ByMinute: by the second where the span is no longer than
+// BySecond and still remembered so, else by the minute, the last of which may be under way. A caller without a part is the sum
 // of its semantics. Not ok: nothing was ever remembered under that name. What is on the disk is waited for until ctx ends; then,
 // or when the disk does not work, only what is in memory is told.
 func (h *History) Read(ctx context.Context, k Key, until time.Time, span time.Duration) (v Values, ok bool) {
 	if !k.Kind.known() {
 		return v, false
 	}
-	span = min(max(span, time.Second), Minutes)
+	span = min(max(span, time.Second), ByMinute)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	of, end := h.names.of(k), until.Unix()
@@ -34,7 +34,7 @@ func (h *History) Read(ctx context.Context, k Key, until time.Time, span time.Du
 		end = ref // the newest there is
 	}
 	from := end - int64((span+time.Second-1)/time.Second) + 1
-	if span <= Seconds && from/slots >= ref/slots-secondsKept {
+	if span <= BySecond && from/slots >= ref/slots-secondsKept {
 		return h.bySecond(k.Kind, of, from, end), len(of) > 0
 	}
 	return h.byMinute(ctx, k.Kind, of, end/slots-int64((span+time.Minute-1)/time.Minute)+1, end/slots), len(of) > 0
@@ -45,7 +45,7 @@ func (h *History) Read(ctx context.Context, k Key, until time.Time, span time.Du
 func (h *History) Recent(caller string, n int) []float64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	n = min(n, int(Seconds/time.Second))
+	n = min(n, int(BySecond/time.Second))
 	if h.second == 0 || n <= 0 {
 		return nil
 	}
@@ -119,22 +119,19 @@ func (h *History) bySecond(k Kind, of []*series, from, end int64) Values {
 
 // seconds adds up what some series did by the second. The lock is held, but for the time in which it unpacks.
 func (h *History) seconds(to *line, of []*series) {
+	var room [MaxFields * slots]number
 	for _, r := range []*running{h.before, h.now} {
 		if r == nil {
 			continue
 		}
 		to.minute(r.minute, r.ran, len(of), func(i int) (samples, bool) {
 			_, lost := r.lost[of[i].id]
-			if r == h.before {
-				return of[i].before, !lost
-			}
-			return of[i].now, !lost
+			return of[i].minute(r == h.before).spread(&room), !lost
 		})
 	}
 	minutes := slices.Clone(h.packed)
 	h.mu.Unlock()
 	defer h.mu.Lock()
-	var room [MaxFields * slots]number
 	for _, p := range minutes {
 		to.minute(p.minute, p.ran, len(of), func(i int) (samples, bool) {
 			b := p.block(of[i].id)
@@ -159,7 +156,7 @@ func (l *line) minute(minute int64, ran uint64, n int, each func(i int) (s sampl
 	}
 	for i := range n {
 		s, ok := each(i)
-		if s == nil && ok {
+		if len(s) == 0 && ok {
 			continue
 		}
 		for second := range int64(slots) {
@@ -203,23 +200,29 @@ func (h *History) byMinute(ctx context.Context, k Kind, of []*series, from, end 
 	return Values{From: time.Unix(from*slots, 0), Step: time.Minute, Fields: to.fields}
 }
 
+// minute is the running minute, or the one before that is being packed; of length 0: nothing but zeros.
+func (s *series) minute(before bool) raw {
+	if before {
+		return s.before
+	}
+	return s.now
+}
+
 // soFar is the tally of a minute that is not packed yet, of some series.
 func (r *running) soFar(of []*series, over bool) *tally {
 	of = slices.Clone(of)
 	slices.SortFunc(of, func(a, b *series) int { return cmp.Compare(a.id, b.id) })
 	var ids []id
 	var values []number
+	var room [MaxFields * slots]number
 	for _, s := range of {
-		now := s.now
-		if over {
-			now = s.before
-		}
+		now := s.minute(over).spread(&room)
 		_, lost := r.lost[s.id]
-		if now == nil && !lost {
+		if len(now) == 0 && !lost {
 			continue
 		}
 		if lost {
-			now = nothingKnown
+			now = nothingKnown[:s.key.Kind.width()*slots]
 		}
 		ids = append(ids, s.id)
 		values = summary(values, s.id.kind(), now, r.ran)

@@ -15,20 +15,37 @@ type running struct {
 	limited int             // how many of active are of callers
 }
 
-// pool of samples that are free again, by their kind: a minute needs as many as the one before.
-type free [kinds][]samples
+// raw is a minute of one series as it comes: the numbers of the first second, then those of the next. So a second is
+// written in one place.
+type raw []number
 
-func (f *free) take(k Kind) samples {
-	if n := len(f[k]); n > 0 {
-		s := f[k][n-1]
-		f[k] = f[k][:n-1]
-		clear(s)
-		return s
+func (r raw) second(at, width int) []number { return r[at*width : (at+1)*width] }
+
+// spread makes samples of it, in room.
+func (r raw) spread(room *[MaxFields * slots]number) samples {
+	width := len(r) / slots
+	s := samples(room[:len(r)])
+	for second := range slots {
+		for f, n := range r.second(second, width) {
+			s[f*slots+second] = n
+		}
 	}
-	return make(samples, k.width()*slots)
+	return s
 }
 
-func (f *free) give(k Kind, s samples) { f[k] = append(f[k], s) }
+// free are minutes of nothing but zeros, by their kind: one needs as many as the one before.
+type free [kinds][]raw
+
+func (f *free) take(k Kind) raw {
+	if n := len(f[k]); n > 0 {
+		r := f[k][n-1]
+		f[k] = f[k][:n-1]
+		return r
+	}
+	return make(raw, k.width()*slots)
+}
+
+func (f *free) give(k Kind, r raw) { f[k] = append(f[k], r) }
 
 // pack makes of a minute that is over what is kept of it. It reads before of its series, and needs no lock for that. The ids
 // are those of like, the minute before, where they are the same.
@@ -43,23 +60,24 @@ func (r *running) pack(like *packed) (*packed, *tally) {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	room := 64 * len(all)
+	expect := 64 * len(all)
 	if like != nil {
-		if room = len(like.data) + len(like.data)/16; slices.Equal(all, like.ids) {
+		if expect = len(like.data) + len(like.data)/16; slices.Equal(all, like.ids) {
 			all = like.ids
 		}
 	}
-	p := &packed{minute: r.minute, ran: r.ran, ids: all, ends: make([]uint32, len(all)), data: make([]byte, 0, room)}
+	p := &packed{minute: r.minute, ran: r.ran, ids: all, ends: make([]uint32, len(all)), data: make([]byte, 0, expect)}
 	width := 0
 	for _, i := range all {
 		width += i.kind().width()
 	}
 	values := make([]number, 0, width)
 	rest := r.active
+	var room [MaxFields * slots]number
 	for place, i := range all {
 		var of samples
 		if len(rest) > 0 && rest[0].id == i {
-			of, rest = rest[0].before, rest[1:]
+			of, rest = rest[0].before.spread(&room), rest[1:]
 		}
 		if _, lost := r.lost[i]; lost {
 			of = nothingKnown[:i.kind().width()*slots]

@@ -24,10 +24,11 @@ type series struct {
 	id  id
 	key Key
 
-	now    samples // of the running minute; nil: nothing but zeros
-	before samples // of the minute that is being packed
-	last   int64   // second in which it last was not zero
-	place  int     // in the running minute's active, while now is there
+	now    raw   // of the running minute; nil: nothing but zeros
+	before raw   // of the minute that is being packed
+	last   int64 // second in which it last was not zero
+	at     int   // its place in the order in which they came
+	place  int   // in the running minute's active, while now is there
 }
 
 // names are all series that are known, of which few may be doing anything. They go when the process ends.
