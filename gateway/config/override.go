@@ -39,9 +39,6 @@ func newLayer(below *Config, f *finder) *layer {
 
 // put sets an override's value, whether or not it goes with the others.
 func (l *layer) put(o Override, t target) error {
-	if err := t.withinBound(l.below, o); err != nil {
-		return err
-	}
 	if err := t.set(l.c, o.Value); err != nil {
 		return err
 	}
@@ -52,9 +49,6 @@ func (l *layer) put(o Override, t target) error {
 
 // add sets an override's value if it goes with what is there; else nothing is changed.
 func (l *layer) add(o Override, t target) error {
-	if err := t.withinBound(l.below, o); err != nil {
-		return err
-	}
 	element := t.element(l.c)
 	before := element.Interface()
 	if err := t.set(l.c, o.Value); err != nil {
@@ -82,6 +76,7 @@ func (l *layer) faults(t target) Problems {
 				l.v.callerRate(index("plans", i), p)
 			}
 		}
+		l.v.flowRates(index("callers", t.index), &l.c.Callers[t.index])
 	case t.kind == "flows":
 		caller := &l.c.Callers[t.index]
 		l.v.flowCosts(t.key, caller, *caller.flow(t.semantic))
@@ -93,11 +88,13 @@ func (l *layer) faults(t target) Problems {
 		l.v.server()
 	case t.rule.plan >= 0:
 		l.v.ruleTable(index("plans", t.rule.plan), l.c.Plans[t.rule.plan])
+		l.v.allFlowRates()
 	default:
 		l.v.semantic(index("semantics", t.rule.rule), l.c.Semantics[t.rule.rule])
 		for i, p := range l.c.Plans {
 			l.v.ruleTable(index("plans", i), p)
 		}
+		l.v.allFlowRates()
 	}
 	return l.v.problems()
 }
@@ -141,18 +138,41 @@ type named struct {
 	target
 }
 
-// lay lays overrides over a configuration that is good without them. If they do not go together, those made
-// first have the say, and each of the others is set aside only if it fits in no order.
+// lay lays overrides over a configuration that is good without them. What an operator has set above what owners allow
+// is set aside: it has no say in whether the others go together.
 func lay(below *Config, overrides []Override) (*Config, []Aside) {
 	f := newFinder(below)
 	list, why := meant(f, overrides)
+	for {
+		for _, o := range list {
+			delete(why, o.Name) // what made no room for it may have gone
+		}
+		c := layAll(below, f, list, overrides, why)
+		kept := list[:0:0]
+		for _, o := range list {
+			if err := o.withinBound(below, c, o.Override); err != nil {
+				why[o.Name] = err.Error()
+				continue
+			}
+			kept = append(kept, o)
+		}
+		if len(kept) == len(list) {
+			return c, asides(overrides, why)
+		}
+		list = kept
+	}
+}
+
+// layAll lays what is within bounds. If they do not go together, those made first have the say, and each of the others is set
+// aside only if it fits in no order.
+func layAll(below *Config, f *finder, list []named, overrides []Override, why map[string]string) *Config {
 	whole := newLayer(below, f)
 	bad := false
 	for _, o := range list {
 		bad = whole.put(o.Override, o.target) != nil || bad
 	}
 	if !bad && len(whole.all()) == 0 {
-		return whole.c, asides(overrides, why)
+		return whole.c
 	}
 
 	l := newLayer(below, f)
@@ -175,7 +195,7 @@ func lay(below *Config, overrides []Override) (*Config, []Aside) {
 		order[o.Name] = i
 	}
 	slices.SortFunc(l.c.Overrides, func(a, b Override) int { return order[a.Name] - order[b.Name] })
-	return l.c, asides(overrides, why)
+	return l.c
 }
 
 // meant finds what the names mean. Of two of one name the later counts.

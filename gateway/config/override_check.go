@@ -42,6 +42,9 @@ func CheckOverride(c *Config, o Override) error {
 			o.Name, len(l.c.Overrides))
 	}
 	if err = l.put(o, t); err == nil {
+		err = t.withinBound(below, l.c, o)
+	}
+	if err == nil {
 		if why := because(l.all(), t.key); why != "" {
 			err = errors.New(why)
 		}

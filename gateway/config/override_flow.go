@@ -50,6 +50,21 @@ func (c *Config) planOf(caller *Caller) *Plan {
 	return nil
 }
 
+// allFlowRates checks what operators have set for callers alone.
+func (v *validator) allFlowRates() {
+	for i := range v.c.Callers {
+		v.flowRates(index("callers", i), &v.c.Callers[i])
+	}
+}
+
+func (v *validator) flowRates(key string, caller *Caller) {
+	for _, f := range caller.Flows {
+		if !f.Rate.IsZero() {
+			v.flowCosts(join(key, "flows."+f.Semantic+".rate"), caller, f)
+		}
+	}
+}
+
 // flowCosts holds a flow's rate against the cost of what it has to pay for.
 func (v *validator) flowCosts(key string, caller *Caller, f FlowRate) {
 	for _, r := range v.c.rulesMet(caller, f.Semantic) {
@@ -58,73 +73,4 @@ func (v *validator) flowCosts(key string, caller *Caller, f FlowRate) {
 			return
 		}
 	}
-}
-
-// ruleMet is what one rule says of a semantic.
-type ruleMet struct {
-	id   string
-	cost int64
-	rate Rate // in force without overrides
-	most Rate // as far as an operator may raise it
-}
-
-// rulesMet are the rules that a caller's requests of a semantic may meet: for each route that rules name, and for the
-// others, the most specific one.
-func (c *Config) rulesMet(caller *Caller, semantic string) []ruleMet {
-	own := c.ownRule(semantic)
-	plan := c.planOf(caller)
-	if plan == nil {
-		return []ruleMet{own}
-	}
-	best := map[string]*Rule{} // by route
-	for i := range plan.Rules {
-		r := &plan.Rules[i]
-		if r.Semantic != semantic && (r.Semantic != "" || semantic == "default") {
-			continue
-		}
-		if have := best[r.Route]; have == nil || have.Semantic == "" {
-			best[r.Route] = r
-		}
-	}
-	met := make([]ruleMet, 0, len(best)+1)
-	for _, route := range sortedKeys(best) {
-		met = append(met, best[route].met(plan.Name, own))
-	}
-	if best[""] == nil {
-		met = append(met, own)
-	}
-	return met
-}
-
-// ownRule is a semantic's own.
-func (c *Config) ownRule(semantic string) ruleMet {
-	for i := range c.Semantics {
-		if s := &c.Semantics[i]; s.Name == semantic {
-			return ruleMet{id: "semantic/" + semantic, cost: s.Cost, rate: s.Rate, most: either(s.MaxRate, s.Rate)}
-		}
-	}
-	return ruleMet{}
-}
-
-// met completes a rule from the semantic's own.
-func (r *Rule) met(plan string, own ruleMet) ruleMet {
-	m := own
-	m.id = plan + "/" + orAny(r.Route) + "/" + orAny(r.Semantic)
-	if r.Cost != nil {
-		m.cost = *r.Cost
-	}
-	if r.Rate != nil {
-		m.rate, m.most = *r.Rate, *r.Rate
-	}
-	if r.MaxRate != nil && !r.MaxRate.IsZero() {
-		m.most = *r.MaxRate
-	}
-	return m
-}
-
-func either(r, other Rate) Rate {
-	if r.IsZero() {
-		return other
-	}
-	return r
 }

@@ -10,14 +10,15 @@ import (
 // tight is a file in which much is bound to something else.
 var tight = strings.NewReplacer(
 	"#plan\n", "caller_rate = \"70/s\"\n",
-	"#chat\n", "burst = 300\n",
-	"#rule\n", "{ cost = 60 },\n{ route = \"chat\", semantic = \"chat\", rate = \"40/s\", burst = 50 },\n",
+	"#chat\n", "burst = 300\nmax_rate = \"400/s\"\n",
+	"#rule\n", "{ cost = 60 },\n{ route = \"chat\", semantic = \"chat\", rate = \"40/s\", max_rate = \"60/s\", burst = 50 },\n",
 	"name = \"paid\"\n", "name = \"paid\"\ncaller_rate = \"55/s\"\nrules = [{ semantic = \"default\", max_wait = \"1s\" }]\n",
 ).Replace(whole)
 
 // Overrides that get into each other's way: each pair of bytes of a mix is a name and one of its field's values.
 var (
 	mixNames = strings.Fields(`callers.acme.pool callers.acme.plan callers.visitors.plan callers.visitors.enabled
+		flows.acme/chat.rate flows.acme/bulk.rate flows.acme/default.rate flows.visitors/chat.rate
 		pools.vip.seats pools.shared.excess_ceiling server.mode
 		rules.semantic/chat.rate rules.semantic/chat.burst rules.semantic/chat.cost rules.semantic/chat.level
 		rules.semantic/bulk.rate rules.semantic/bulk.burst rules.semantic/bulk.cost rules.semantic/default.cost
@@ -35,7 +36,8 @@ func mixed(a, b byte) Override {
 	name := mixNames[int(a)%len(mixNames)]
 	_, _, field := SplitOverride(name)
 	values := mixValues[field]
-	return Override{Name: name, Value: values[int(b)%len(values)], Actor: "bob"}
+	role := []string{"owner", RoleOperator}[b>>7]
+	return Override{Name: name, Value: values[int(b&0x7f)%len(values)], Actor: "bob", Role: role}
 }
 
 // What is looked at for one change must be all that the change can break.
@@ -66,7 +68,7 @@ func FuzzOverride(f *testing.F) {
 	for _, s := range []string{
 		"callers.acme.pool = vip", "callers.acme.plan = paid", "callers.visitors.enabled = false", "pools.vip.seats = 5",
 		"pools.vip.excess_ceiling = 1e-3", "server.mode = observe", "rules.semantic/bulk.rate = 60/s", "rules.free/*/chat.burst = 9223372036854775807",
-		"rules.free/*/chat.cost = 20", "rules.semantic/chat.level = batch", "rules.free/*/*.max_wait = 1h", "callers.a.b.c = x", "... = ",
+		"rules.free/*/chat.cost = 20", "flows.acme/bulk.rate = 100/s", "rules.semantic/chat.level = batch", "rules.free/*/*.max_wait = 1h", "callers.a.b.c = x", "... = ",
 	} {
 		name, value, _ := strings.Cut(s, " = ")
 		f.Add(name, value, []byte{12, 13, 18, 17, 21, 14})
@@ -104,7 +106,9 @@ func holdTogether(t *testing.T, c *Config, aside []Aside, list []Override) {
 		t.Fatalf("%v: %v in force, %v aside", list, c.Overrides, aside)
 	}
 	r := newReport(&c.origin)
-	if validate(c, r); len(r.problems()) > 0 {
+	v := newValidator(c, r)
+	v.layered = true
+	if v.all(); len(r.problems()) > 0 {
 		t.Fatalf("%v: %v", list, r.problems())
 	}
 	for _, o := range c.Overrides {
@@ -117,6 +121,12 @@ func holdTogether(t *testing.T, c *Config, aside []Aside, list []Override) {
 			t.Fatalf("%v does not have its value: %+v, %v", o, before, err)
 		}
 		c.Was(o.Name, "chat")
+	}
+	for _, o := range c.Overrides {
+		to, _ := c.finder.find(o.Name)
+		if err := to.withinBound(c.Below(), c, o); err != nil {
+			t.Fatalf("%v is in force: %v", o, err)
+		}
 	}
 	for _, a := range aside {
 		if a.Why == "" {

@@ -115,6 +115,17 @@ func (f *finder) find(name string) (target, error) {
 	return t, nil
 }
 
+// semantics are the names of those that the file has.
+func (f *finder) semantics() []string {
+	var list []string
+	for _, rule := range sortedKeys(f.rules) {
+		if name, ok := strings.CutPrefix(rule, "semantic/"); ok && f.rules[rule].plan < 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
 // errMissing says that the configuration has none of that id.
 type errMissing string
 
@@ -132,6 +143,7 @@ func (f *finder) hint(name string) string {
 		if _, ok := f.callers[id[:at]]; !ok {
 			return didYouMean(id[:at], sortedKeys(f.callers))
 		}
+		return didYouMean(id[at+1:], f.semantics())
 	case "pools":
 		return didYouMean(id, sortedKeys(f.pools))
 	case "rules":

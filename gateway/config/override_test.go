@@ -25,7 +25,9 @@ func loadWith(t *testing.T, text string, overrides []Override) (*Config, []Aside
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ps := (&layer{below: c, c: c, v: newValidator(c, nil)}).all(); len(ps) > 0 {
+	v := newValidator(c, nil)
+	v.layered = true
+	if ps := (&layer{below: c, c: c, v: v}).all(); len(ps) > 0 {
 		t.Fatalf("loaded with problems:\n%v", ps)
 	}
 	if len(c.Overrides)+len(aside) != len(overrides) {

@@ -20,11 +20,7 @@ func (v *validator) callers() {
 		v.text(key+".name", c.Name, 200)
 		v.callerRefs(key, c)
 		v.refs(key+".semantics", c.Semantics, "semantic", v.semanticNames)
-		for _, f := range c.Flows {
-			if !f.Rate.IsZero() {
-				v.flowCosts(join(key, "flows."+f.Semantic+".rate"), &c, f)
-			}
-		}
+		v.flowRates(key, &v.c.Callers[i])
 		for j, k := range c.Keys {
 			v.hash(index(key+".keys", j), k, public, "key", hashes)
 		}

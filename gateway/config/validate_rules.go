@@ -160,7 +160,7 @@ func (v *validator) rule(key string, r Rule, p Plan, ids map[string]string) {
 		value(r.OverInFlight, "queue"), value(r.OverRate, "queue"), value(r.Message, ""))
 
 	for i, s := range v.c.Semantics {
-		if !v.chosen(p, r, s.Name) || v.known(index("semantics", i)+".cost") {
+		if !v.c.chosen(p, r, s.Name) || v.known(index("semantics", i)+".cost") {
 			continue
 		}
 		rate, burst, cost := r.payment(s)
@@ -205,7 +205,7 @@ func (r Rule) appliesTo(semantic string) bool {
 
 // chosen says whether a rule of a plan is ever the one that counts for a semantic. A rule for any semantic
 // is not, where the plan has one for the same route that names it, or where the route does not accept it.
-func (v *validator) chosen(p Plan, r Rule, semantic string) bool {
+func (c *Config) chosen(p Plan, r Rule, semantic string) bool {
 	if r.Semantic != "" || semantic == defaultSemantic {
 		return r.Semantic == semantic
 	}
@@ -214,7 +214,7 @@ func (v *validator) chosen(p Plan, r Rule, semantic string) bool {
 			return false
 		}
 	}
-	for _, route := range v.c.Routes {
+	for _, route := range c.Routes {
 		if route.Name == r.Route {
 			return slices.Contains(route.Semantics, semantic)
 		}

@@ -11,10 +11,12 @@ import (
 func TestTheRequestsWayAllocatesNothing(t *testing.T) {
 	c := exampleConfig()
 	c.Routes[0].Host, c.Routes[1].Methods = "api.example", []string{"GET", "POST"}
+	c.Callers[0].Flows = []config.FlowRate{{Semantic: "chat", Rate: rate("3/s")}}
 	p := mustCompile(t, c)
 	key, noKey, tag, huge := []byte("acme-key"), []byte("nobody"), []byte("export"), []byte(strings.Repeat("x", 10_000))
 	host, method, path, escaped := []byte("API.example:8080"), []byte("GET"), []byte("/v1/reports/2026"), []byte("/v1/re%3Aports/%3A")
-	acme, route := p.Caller("acme"), p.Route("mixed")
+	acme, bolt, route := p.Caller("acme"), p.Caller("bolt"), p.Route("mixed")
+	more := registered{{bolt.Index, p.Semantic("export").Index}: true}
 	for what, f := range map[string]func(){
 		"Match":       func() { p.Match(host, method, path); p.Match(host, method, escaped) },
 		"CallerByKey": func() { p.CallerByKey(key); p.CallerByKey(noKey); p.CallerByKey(huge) },
@@ -22,9 +24,12 @@ func TestTheRequestsWayAllocatesNothing(t *testing.T) {
 			p.SemanticFor(route, acme, tag, nil)
 			p.SemanticFor(route, acme, nil, nil)
 			p.SemanticFor(route, acme, huge, nil)
+			p.SemanticFor(route, acme, tag, more)
+			p.SemanticFor(route, bolt, tag, more)
 		},
-		"Choose":      func() { acme.Terms(p.Choose(acme, route, p.fallback)) },
-		"ValidTenant": func() { ValidTenant(tag); ValidTenant(huge) },
+		"a flow's own": func() { p.Choose(acme, route, p.byTag["chat"]) },
+		"Choose":       func() { acme.Terms(p.Choose(acme, route, p.fallback)) },
+		"ValidTenant":  func() { ValidTenant(tag); ValidTenant(huge) },
 	} {
 		if n := testing.AllocsPerRun(100, f); n != 0 {
 			t.Errorf("%s: %v allocations", what, n)

@@ -107,7 +107,7 @@ type Rule struct {
 
 // Sources says by rule id where each field of a Rule comes from: the rule itself, or the semantic's own.
 type Sources struct {
-	Rate         string `json:"rate"`  // "flows" where an operator has given the caller's flow a rate of its own
+	Rate         string `json:"rate"`  // "flows.CALLER/SEMANTIC" where an operator has given a rate to this caller alone
 	Burst        string `json:"burst"` // as Rate; another only where an operator has set one of the two
 	Cost         string `json:"cost"`
 	MaxWait      string `json:"max_wait"`
