@@ -79,6 +79,7 @@ func (g *Gateway) applyLoaded(c change, loaded *config.Config, aside []config.As
 	done := &console.Changed{Version: old.version, Hash: loaded.Hash, ETag: etag(loaded.Hash), Changed: !same, RestartNeeded: []string{}, Notes: []string{}}
 	if !same {
 		g.commit(next)
+		g.bringWaiting()
 		done.Version = next.version
 		if err := g.keep(next); err != nil {
 			g.logs.Error("config", zap.Error(err), zap.String("remedy", "the configuration is in force; make room in state.dir, or its history ends here"))

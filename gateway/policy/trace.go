@@ -38,6 +38,21 @@ func (p *Policy) HasPlan(name string) bool {
 	return err == nil
 }
 
+// RouteOf returns a route by which the requests of a flow can come: the one of the name, if the flow is told apart by its
+// route, and else ("") the first that accepts the semantic and on which no rule names the route. It is nil where no request
+// of such a flow can come.
+func (p *Policy) RouteOf(c *Caller, s *Semantic, route string) *Route {
+	for _, r := range p.routes {
+		if s != p.fallback && !r.accepts.has(s.position) {
+			continue
+		}
+		if named := p.Choose(c, r, s).NamesRoute; route == "" && !named || named && r.Name == route {
+			return r
+		}
+	}
+	return nil
+}
+
 // RouteFor returns a route by which a request of the semantic can come: the first of the file that accepts it. For
 // "default", which no route has to accept, it is the first that implies no other semantic, or else the first of all. It
 // is nil where no request of the semantic can come.
