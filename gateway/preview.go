@@ -2,8 +2,6 @@ package gateway
 
 import (
 	"errors"
-	"fmt"
-	"time"
 
 	"tidegate/gateway/config"
 	"tidegate/gateway/console"
@@ -14,13 +12,12 @@ import (
 
 // checkConfig says what a text would be as the config file. It changes nothing.
 func (g *Gateway) checkConfig(text []byte) console.CheckView {
-	v, _ := g.proposed(text)
+	v, _ := g.proposed(g.live.Load(), text)
 	return v
 }
 
-// proposed checks a text; the configuration is nil where it has faults.
-func (g *Gateway) proposed(text []byte) (v console.CheckView, c *config.Config) {
-	l := g.live.Load()
+// proposed checks a text against what is in force; the configuration is nil where it has faults.
+func (g *Gateway) proposed(l *live, text []byte) (v console.CheckView, c *config.Config) {
 	c, asides, err := config.LoadWith(g.options.Path, text, g.options.Environ, l.overrides)
 	if err == nil {
 		g.options.fit(c)
@@ -74,43 +71,53 @@ func (g *Gateway) previewConfig(text []byte) (*console.PreviewView, error) {
 		return nil, &console.Failure{Code: console.CodePreviewBusy, Detail: "a preview is being played already; try again when it is over, which takes seconds"}
 	}
 	defer g.previewing.Unlock()
-	v := &console.PreviewView{}
+	l, v := g.live.Load(), &console.PreviewView{}
 	var next *config.Config
-	if v.CheckView, next = g.proposed(text); next == nil {
+	if v.CheckView, next = g.proposed(l, text); next == nil {
 		return v, nil
 	}
 	past := g.recent.Past(mostPlayed)
 	if past.Requests() == 0 {
 		return nil, &console.Failure{Code: console.CodeNothingToPlay, Detail: "no traffic is known of the last 15 minutes, so there is nothing to try the configuration on; the check says whether it is sound"}
 	}
-	l := g.live.Load()
-	play := replay.Play{Registered: g.registeredByName()}
-	before, err := replay.NewEngine(l.config, play)
-	if err == nil {
-		var after *replay.Engine
-		if after, err = replay.NewEngine(next, play); err == nil {
-			p := newPlayer(past, before, after)
-			p.play()
-			v.From, v.To = past.Bounds()
-			v.Requests = int64(p.played)
-			fillPreview(v, replay.Compare(before, after, 0))
-			previewPools(v, before.Report(0).Pools, after.Report(0).Pools)
-			v.Notes = g.previewNotes(p, next)
-			return v, nil
-		}
+	before, err := replay.NewEngine(l.config, replay.Play{Live: true, Registered: g.registeredUnder(l, l.config)})
+	if err != nil {
+		return nil, cannotPlay(err)
 	}
-	return nil, &console.Failure{Code: console.CodeConfigInvalid, Detail: "cannot play the traffic: " + err.Error()}
+	after, err := replay.NewEngine(next, replay.Play{Live: true, Registered: g.registeredUnder(l, next)})
+	if err != nil {
+		return nil, cannotPlay(err)
+	}
+	p := newPlayer(past, l.policy, before, after)
+	p.play()
+	v.From, v.To = past.Bounds()
+	v.Requests = int64(p.played)
+	fillPreview(v, replay.Compare(before, after, 0))
+	previewPools(v, before.Report(0).Pools, after.Report(0).Pools)
+	v.Notes = previewNotes(p, l.config, next)
+	return v, nil
 }
 
-// registeredByName is what callers have registered at run time.
-func (g *Gateway) registeredByName() func(caller, semantic string) bool {
+func cannotPlay(err error) error {
+	return &console.Failure{Code: console.CodeConfigInvalid, Detail: "the traffic cannot be played under this configuration: " + err.Error()}
+}
+
+// registeredUnder is what callers have registered at run time, as far as a configuration lets it count: a plan may not let
+// its callers register any more.
+func (g *Gateway) registeredUnder(l *live, c *config.Config) func(caller, semantic string) bool {
 	if g.registry == nil {
 		return nil
 	}
-	p := g.live.Load().policy
+	off, plan := map[string]bool{}, map[string]string{}
+	for i := range c.Plans {
+		off[c.Plans[i].Name] = c.Plans[i].Registration == "off"
+	}
+	for i := range c.Callers {
+		plan[c.Callers[i].ID] = c.Callers[i].Plan
+	}
 	return func(caller, semantic string) bool {
-		c, s := p.Caller(caller), p.Semantic(semantic)
-		return c != nil && s != nil && g.registry.Has(c.Index, s.Index)
+		from, s := l.policy.Caller(caller), l.policy.Semantic(semantic)
+		return from != nil && s != nil && !off[plan[caller]] && g.registry.Has(from.Index, s.Index)
 	}
 }
 
@@ -151,31 +158,4 @@ func previewOutcome(r *replay.Row) console.PreviewOutcome {
 		return console.PreviewOutcome{}
 	}
 	return console.PreviewOutcome{Offered: r.Offered, Passed: r.AtOnce, Waited: r.Waited, Refused: r.Refused, WaitP99MS: r.P99}
-}
-
-// previewNotes says what a preview does not know.
-func (g *Gateway) previewNotes(p *player, next *config.Config) []string {
-	from, to := p.past.Bounds()
-	notes := []string{
-		fmt.Sprintf("Played: what came in %s. Nobody is asked how callers would have reacted: whoever is refused here does not come back.", to.Sub(from).Round(time.Second)),
-		"It is known by the second: the moments within one are made up, the same ones for both.",
-		"The detector begins without a past, and bodies are not known: a burst under way at the beginning, and refusals of bodies, do not show.",
-	}
-	if p.past.Cut() {
-		notes = append(notes, fmt.Sprintf("There was more than %d requests: the oldest seconds are left out.", mostPlayed))
-	}
-	if p.unknown {
-		notes = append(notes, "The seat time of some work is not known yet: 20 ms are taken for it.")
-	}
-	byTenant := map[string]bool{}
-	for i := range g.live.Load().config.Plans {
-		plan := &g.live.Load().config.Plans[i]
-		byTenant[plan.Name] = plan.CountBy == "tenant"
-	}
-	for i := range next.Plans {
-		if plan := &next.Plans[i]; plan.CountBy == "tenant" && !byTenant[plan.Name] {
-			notes = append(notes, fmt.Sprintf("The plan %s counts by tenant now. Who the tenants were is not known: all work of a caller is played as one tenant's.", plan.Name))
-		}
-	}
-	return notes
 }

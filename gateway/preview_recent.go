@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"tidegate/gateway/policy"
 	"tidegate/gateway/recent"
 	"tidegate/gateway/replay"
 )
@@ -32,7 +33,8 @@ const atOnce = 100
 // player plays what is remembered into engines: each second's requests at random moments of it, the same ones for all.
 type player struct {
 	past    *recent.Past
-	origins []*replay.Origin
+	policy  *policy.Policy   // in force
+	origins []*replay.Origin // by flow
 	spread  *rand.Rand
 	second  []replay.Arrival
 	engines []*replay.Engine
@@ -40,8 +42,8 @@ type player struct {
 	unknown bool // the seat time of some
 }
 
-func newPlayer(p *recent.Past, engines ...*replay.Engine) *player {
-	return &player{past: p, origins: make([]*replay.Origin, p.Flows()), spread: rand.New(rand.NewPCG(1, 2)), engines: engines}
+func newPlayer(past *recent.Past, inForce *policy.Policy, engines ...*replay.Engine) *player {
+	return &player{past: past, policy: inForce, origins: make([]*replay.Origin, past.Flows()), spread: rand.New(rand.NewPCG(1, 2)), engines: engines}
 }
 
 func (p *player) play() {
@@ -70,10 +72,26 @@ func (p *player) play() {
 func (p *player) add(flow, arrivals int, seat time.Duration) {
 	f := p.past.Flow(flow)
 	if p.origins[flow] == nil {
-		p.origins[flow] = replay.NewOrigin(flow, f.Caller, f.Semantic, f.Route, false)
+		p.origins[flow] = replay.NewOrigin(flow, f.Caller, f.Semantic, p.routeOf(f), false)
 	}
 	p.unknown = p.unknown || seat == 0
 	for range arrivals {
 		p.second = append(p.second, replay.Arrival{Origin: p.origins[flow], Tenant: f.Tenant, Seat: seat})
 	}
+}
+
+// routeOf is a route that a flow's requests came by. Where it is not told apart by its route, it is one on which it meets
+// the rule that it met: else rules that name routes would be played that it never came under.
+func (p *player) routeOf(f *recent.Flow) string {
+	if f.Route != "" {
+		return f.Route
+	}
+	c, s := p.policy.Caller(f.Caller), p.policy.Semantic(f.Semantic)
+	if c == nil || s == nil {
+		return ""
+	}
+	if r := p.policy.RouteOf(c, s, ""); r != nil {
+		return r.Name
+	}
+	return ""
 }

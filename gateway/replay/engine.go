@@ -21,6 +21,7 @@ type Engine struct {
 	detector *detector.Config // nil: off
 	zone     *time.Location
 	plan     string // of callers that are made
+	live     bool
 	anyRoute *policy.Route
 
 	registered policy.Registrations // nil: nobody has registered anything at run time
@@ -75,7 +76,11 @@ func (f *flow) Watch() *watch.Flow { return &f.watch }
 type Play struct {
 	Service map[string]time.Duration // by semantic
 	Plan    string                   // of callers that the configuration lacks; "": the first
-	Log     *Log                     // nil: none
+	// Live says that what is played has come to a gateway that runs: a caller that the configuration lacks is refused as
+	// unknown, and who came without a key is told apart by its tenant, which is its address. In a trace from elsewhere
+	// such callers are made, and addresses are not known.
+	Live bool
+	Log  *Log // nil: none
 	// Registered says whether a caller has registered a semantic beside what the configuration says; nil: nobody has.
 	Registered func(caller, semantic string) bool
 }
@@ -93,7 +98,7 @@ func (r *registered) Has(caller, semantic int32) bool {
 // NewEngine makes an engine of a configuration. What it is told of semantics and plans that the configuration lacks is left alone.
 func NewEngine(c *config.Config, p Play) (*Engine, error) {
 	e := &Engine{
-		file: c.File, names: &policy.Names{}, log: p.Log, plan: p.Plan, step: never,
+		file: c.File, names: &policy.Names{}, log: p.Log, plan: p.Plan, live: p.Live, step: never,
 		own: make(map[*scheduler.Item]time.Duration), made: make(map[string]*policy.Caller),
 		byKey: make(map[tallyKey]*tally), seasons: seasons{of: make(map[scheduler.Key]*keptSeason)}, services: make(map[int32]*service),
 	}

@@ -76,10 +76,13 @@ func (e *Engine) makeLane(o *Origin) *lane {
 	rule := e.policy.Choose(c, r, s)
 	l := &lane{
 		caller: c, route: r, semantic: s, rule: rule, terms: c.Terms(rule), key: c.Key(r, s, rule, ""),
-		byTenant: c.Plan.ByTenant && !c.Anonymous, full: o.Full,
+		byTenant: c.Plan.ByTenant && !c.Anonymous || c.Anonymous && e.live, full: o.Full,
 		tally: e.tallyOf(c, s), pool: e.pool(c.Pool), service: e.serviceOf(s),
 	}
-	if !c.Enabled {
+	switch {
+	case e.live && e.policy.Caller(o.Caller) == nil:
+		l.refused = callerUnknown
+	case !c.Enabled:
 		l.refused = callerDisabled
 	}
 	return l
@@ -111,6 +114,9 @@ func (e *Engine) caller(id string) *policy.Caller {
 		panic(err) // the plan was looked at when the engine was made
 	}
 	e.made[id] = c
+	if e.live {
+		return c // it is refused
+	}
 	// Whether a pool has one caller, or more, says what unpaid work may do there.
 	if p := &e.setup.Pools[0]; p.Callers < 2 {
 		p.Callers++

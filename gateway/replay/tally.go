@@ -12,6 +12,7 @@ type code uint8
 const (
 	callerDisabled code = code(scheduler.Draining) + 1 + iota
 	tenantMissing
+	callerUnknown
 	codes
 )
 
@@ -21,6 +22,8 @@ func (c code) String() string {
 		return "caller_disabled"
 	case tenantMissing:
 		return "tenant_missing"
+	case callerUnknown:
+		return "caller_unknown"
 	}
 	return scheduler.Verdict(c).String()
 }
