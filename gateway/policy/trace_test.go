@@ -100,3 +100,31 @@ func TestAKeyHasRouteAndTenantOnlyWhereTheyCount(t *testing.T) {
 		}
 	}
 }
+
+// A flow's requests come by the route that it is told apart by, or by one that no rule names.
+func TestAFlowsRouteIsOneOnWhichItsRuleHolds(t *testing.T) {
+	c := exampleConfig()
+	c.Plans[0].Rules = []config.Rule{{Route: "reports", Rate: new(rate("1/s"))}, {Route: "chat", Semantic: "chat", Rate: new(rate("2/s"))}}
+	p := mustCompile(t, c)
+	for _, tc := range []struct{ caller, semantic, route, want string }{
+		{"bolt", "export", "", "mixed"}, // a rule names reports
+		{"bolt", "export", "reports", "reports"},
+		{"bolt", "export", "mixed", ""}, // no rule names it: such a flow is not told apart
+		{"bolt", "export", "chat", ""},  // does not accept it
+		{"bolt", "export", "gone", ""},
+		{"bolt", "chat", "", "mixed"},
+		{"bolt", "chat", "chat", "chat"},
+		{"bolt", "default", "", "chat"}, // everything may come by any route, and rules for any semantic are not for it
+		{"bolt", "default", "reports", ""},
+		{"acme", "export", "", "reports"}, // of another plan
+		{"acme", "audit", "", ""},         // no route accepts it
+	} {
+		got := ""
+		if r := p.RouteOf(p.Caller(tc.caller), p.Semantic(tc.semantic), tc.route); r != nil {
+			got = r.Name
+		}
+		if got != tc.want {
+			t.Errorf("%s/%s by %q: %q, want %q", tc.caller, tc.semantic, tc.route, got, tc.want)
+		}
+	}
+}
