@@ -79,7 +79,7 @@ func TestAnOperatorSeesTheIncidentAndTurnsTheCallerDown(t *testing.T) {
 	began = time.Now()
 	v.click("dialog-submit")
 	v.until(browser.By("caller-standing")+`?.dataset.standing === "paused"`, 5*time.Second)
-	inTime(t, "the pause is in force and on the page", time.Since(began), time.Second)
+	inTime(t, "the pause is in force and on the page", time.Since(began), 2*time.Second) // a census, then a look: each once a second
 	v.goTo("#/overrides")
 	v.Shown("override-undo", 5*time.Second)
 	v.picture("overrides")
