@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.uber.org/zap"
 
 	"tidegate/gateway/config"
 )
@@ -342,6 +345,35 @@ func TestALoginSaysWhatItLacks(t *testing.T) {
 	if got := code(t, d.ask(write("POST", "/api/v1/session", asTOML, `token = "s3cret"`))); got != "415 unsupported_media_type" {
 		t.Errorf("as TOML: %s", got)
 	}
+}
+
+func TestADiskThatDoesNotAnswerHoldsNobodyWithASession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSessions(t.TempDir(), zap.NewNop())
+		s.sealingKey()
+		answers, written := make(chan struct{}), 0
+		s.replace = func(string, []byte, fs.FileMode) error { <-answers; written++; return nil }
+		who := func(i byte) visitor { return visitor{session: sessionID{i}, until: time.Now().Add(time.Hour)} }
+		ended := false
+		go func() { s.end(who(0), time.Now()); ended = true }()
+		synctest.Wait()
+		if !s.mu.TryLock() {
+			close(answers)
+			t.Fatal("whoever has a session waits for the disk")
+		}
+		s.mu.Unlock()
+		if s.sealingKey() == nil || !s.lasts(who(1), time.Now()) || s.lasts(who(0), time.Now()) {
+			t.Error("what was logged out of lasts, or more than that has ended")
+		}
+		if ended {
+			t.Error("a logout does not wait until it is kept")
+		}
+		close(answers)
+		synctest.Wait()
+		if !ended || written != 1 {
+			t.Errorf("ended: %v, written %d times", ended, written)
+		}
+	})
 }
 
 func FuzzOpenSession(f *testing.F) {
