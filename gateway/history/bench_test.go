@@ -43,7 +43,7 @@ func (t *traffic) each(yield func(Key, *Sample)) {
 	}
 }
 
-// A second of 10,000 series, all active; without the minute's turn, which BenchmarkTurn is.
+// A second of 10,000 series, all active, without the turn of a minute.
 func BenchmarkAdd(b *testing.B) {
 	h := Open(Options{})
 	tr := trafficOf(DefaultSeries)
