@@ -31,6 +31,10 @@ type failures struct {
 func (a *attempts) lockedFor(from netip.Prefix, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.lockedForLocked(from, now)
+}
+
+func (a *attempts) lockedForLocked(from netip.Prefix, now time.Time) time.Duration {
 	f := a.sources[from]
 	if f == nil && len(a.sources) >= maxSources {
 		f = a.sources[netip.Prefix{}]
@@ -41,20 +45,34 @@ func (a *attempts) lockedFor(from netip.Prefix, now time.Time) time.Duration {
 	return max(0, f.first.Add(attemptSpan).Sub(now))
 }
 
-// failed counts a wrong token, if it is not the same again, and says whether it locks its address out.
-func (a *attempts) failed(from netip.Prefix, sum [sha256.Size]byte, now time.Time) (counted, locks bool) {
+// judged is what becomes of a token that was looked at.
+type judged struct {
+	wait    time.Duration // above 0: its address is not listened to, whatever the token is worth
+	counted bool          // it is wrong, and another one than the last
+	locks   bool          // its address is locked out by it
+}
+
+// judge counts a token if it is a wrong one. Whether its address is listened to is asked in the same moment: many
+// guesses may be under way at once, and no more of them are answered than one after another.
+func (a *attempts) judge(from netip.Prefix, sum [sha256.Size]byte, known bool, now time.Time) judged {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if wait := a.lockedForLocked(from, now); wait > 0 {
+		return judged{wait: wait}
+	}
+	if known {
+		return judged{}
+	}
 	f := a.of(from, now)
 	if now.Sub(f.first) >= attemptSpan {
 		*f = failures{first: now}
 	}
 	if f.count > 0 && f.last == sum {
-		return false, false
+		return judged{}
 	}
 	f.count++
 	f.last = sum
-	return true, f.count == maxAttempts
+	return judged{counted: true, locks: f.count == maxAttempts}
 }
 
 // of is the record of an address, a new one if it has none. When the table is full the outdated

@@ -279,7 +279,7 @@ func TestGuessersAreRememberedWithinABound(t *testing.T) {
 	}
 	sum := func(i int) [32]byte { return [32]byte{byte(i), byte(i >> 8), byte(i >> 16), 1} }
 	for i := range 5 * maxSources {
-		a.failed(from(i), sum(i), t0)
+		a.judge(from(i), sum(i), false, t0)
 	}
 	if n := len(a.sources); n > maxSources+1 {
 		t.Errorf("%d addresses remembered", n)
@@ -295,7 +295,7 @@ func TestGuessersAreRememberedWithinABound(t *testing.T) {
 	if a.lockedFor(from(5*maxSources), later) != 0 {
 		t.Error("locked out after the minute")
 	}
-	a.failed(from(7*maxSources), sum(0), later)
+	a.judge(from(7*maxSources), sum(0), false, later)
 	if n := len(a.sources); n != 1 {
 		t.Errorf("%d addresses remembered, want the new one", n)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
-	"go.uber.org/zap"
 )
 
 const (
@@ -132,13 +131,12 @@ func (c *Console) login(ctx *fasthttp.RequestCtx, _ visitor) error {
 		return problemNoToken
 	}
 	sum := sha256.Sum256([]byte(sent))
-	who, known := match(tokens, sum)
-	if !known {
-		challenge(ctx)
-		if c.wrongToken(ctx, sum) {
+	who, counted, refused := c.judge(ctx, tokens, sum)
+	if refused != nil {
+		if counted {
 			c.audit(ctx, visitor{}, AuditEntry{Action: "login", Outcome: outcomeRefused, Code: problemBadToken.Code})
 		}
-		return problemBadToken
+		return refused
 	}
 	who.until = time.Now().Add(sessionSpan).UTC().Truncate(time.Second)
 	c.setCookie(ctx, sealSession(c.sessions.sealingKey(), sum, who.until), sessionSpan)
@@ -182,16 +180,4 @@ func (c *Console) stays(who visitor) bool {
 	}
 	_, known := match(tokens, who.sum)
 	return known && (who.session == sessionID{} || c.sessions.lasts(who, time.Now()))
-}
-
-// wrongToken counts a token that is not known, and says whether it is another one than the last.
-func (c *Console) wrongToken(ctx *fasthttp.RequestCtx, sum [sha256.Size]byte) bool {
-	from := source(ctx.RemoteAddr())
-	counted, locks := c.guard.attempts.failed(from, sum, time.Now())
-	if locks {
-		c.options.Log.Warn("console_locked_out", zap.Stringer("address", from),
-			zap.Int("wrong_tokens", maxAttempts), zap.Duration("within", attemptSpan))
-		c.audit(ctx, visitor{}, AuditEntry{Action: "locked_out", Outcome: outcomeRefused, Code: problemLockedOut.Code})
-	}
-	return counted
 }

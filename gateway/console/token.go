@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/valyala/fasthttp"
+	"go.uber.org/zap"
 
 	"tidegate/gateway/config"
 )
@@ -98,17 +99,27 @@ func (c *Console) authenticate(ctx *fasthttp.RequestCtx) (visitor, *problem) {
 		challenge(ctx)
 		return visitor{}, problemNoToken
 	}
-	// Asked before the token is looked at: else guessing would go on behind the answer.
-	if wait := c.guard.attempts.lockedFor(source(ctx.RemoteAddr()), time.Now()); wait > 0 {
-		return visitor{}, lockedOut(ctx, wait)
+	who, _, refused := c.judge(ctx, tokens, sha256.Sum256(sent))
+	return who, refused
+}
+
+// judge is whom a token lets in, and says of a wrong one whether it is another than the last.
+func (c *Console) judge(ctx *fasthttp.RequestCtx, tokens []token, sum [sha256.Size]byte) (who visitor, counted bool, refused *problem) {
+	from := source(ctx.RemoteAddr())
+	who, known := match(tokens, sum)
+	j := c.guard.attempts.judge(from, sum, known, time.Now())
+	switch {
+	case j.wait > 0: // the answer says nothing of the token: else guessing would go on behind it
+		return visitor{}, false, lockedOut(ctx, j.wait)
+	case known:
+		return who, false, nil
+	case j.locks:
+		c.options.Log.Warn("console_locked_out", zap.Stringer("address", from),
+			zap.Int("wrong_tokens", maxAttempts), zap.Duration("within", attemptSpan))
+		c.audit(ctx, visitor{}, AuditEntry{Action: "locked_out", Outcome: outcomeRefused, Code: problemLockedOut.Code})
 	}
-	sum := sha256.Sum256(sent)
-	if who, ok := match(tokens, sum); ok {
-		return who, nil
-	}
-	c.wrongToken(ctx, sum)
 	challenge(ctx)
-	return visitor{}, problemBadToken
+	return visitor{}, j.counted, problemBadToken
 }
 
 func lockedOut(ctx *fasthttp.RequestCtx, wait time.Duration) *problem {
