@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -85,9 +84,17 @@ func (f fields) end(now time.Time) (*time.Time, error) {
 	return nil, nil
 }
 
-// ownersOnly refuses an operator what changes whether rules hold at all: his are rates, pools and pauses.
+// ownersFields are what would take an operator round the bounds of his rates: whether rules hold at all, which of them
+// a caller meets, and whether a rate is a ceiling.
+var ownersFields = map[string]bool{
+	"callers.plan": true, "server.mode": true,
+	"rules.observe": true, "rules.over_rate": true, "rules.level": true,
+}
+
+// ownersOnly refuses an operator what is the owner's: his are rates, pools and pauses.
 func ownersOnly(who visitor, name string) *problem {
-	if who.role >= roleOwner || !strings.HasPrefix(name, "server.") && !strings.HasSuffix(name, ".observe") {
+	kind, _, field := config.SplitOverride(name)
+	if who.role >= roleOwner || !ownersFields[kind+"."+field] {
 		return nil
 	}
 	return newProblem(403, codeRole, "The token's role does not allow this",

@@ -101,6 +101,12 @@ func TestWhetherRulesHoldIsTheOwnersToSay(t *testing.T) {
 		{"pools.shared.seats", "200"},
 		{"server.mode", "403 role_insufficient"},
 		{"rules.free/*/chat.observe", "403 role_insufficient"},
+		// What would take him round the bound of a rate:
+		{"callers.acme.plan", "403 role_insufficient"},
+		{"rules.free/*/chat.over_rate", "403 role_insufficient"},
+		{"rules.free/*/chat.level", "403 role_insufficient"},
+		{"flows.acme/chat.rate", "200"},
+		{"rules.free/*/chat.max_in_flight", "200"},
 	} {
 		for secret, want := range map[string]string{"o": tc.operator, "w": "200"} {
 			d := newDesk("127.0.0.1:8081", tokenOf("o", "operator"), tokenOf("w", "owner"))

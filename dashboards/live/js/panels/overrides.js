@@ -51,7 +51,7 @@ function askNew(app, kept, done) {
   const { t } = app;
   const pools = (app.snapshot?.pools ?? []).map((p) => `pools.${p.name}.seats`);
   const rules = [...new Set((app.snapshot?.flows ?? []).map((f) => f.rule).filter(Boolean))].map((r) => `rules.${r}.rate`);
-  const callers = [...new Set((app.snapshot?.flows ?? []).map((f) => f.caller))].flatMap((c) => [`callers.${c}.pool`, `callers.${c}.plan`, `callers.${c}.enabled`]);
+  const callers = [...new Set((app.snapshot?.flows ?? []).map((f) => f.caller))].flatMap((c) => [`callers.${c}.pool`, `callers.${c}.enabled`, ...(app.can("owner") ? [`callers.${c}.plan`] : [])]);
   const name = h("input", { type: "text", list: "p-override-names", autocomplete: "off", spellcheck: "false", "data-testid": "override-name" });
   const value = h("input", { type: "text", autocomplete: "off", spellcheck: "false", "data-testid": "override-value" });
   const ends = endChoice(app);
