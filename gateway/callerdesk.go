@@ -22,7 +22,7 @@ type callerDesk struct {
 	reads, writes deskMeters // of each caller
 	refusals      deskRefusals
 	pages         deskPages
-	told          gate // to the trail, of what callers do
+	entries, all  deskMeters // in the audit trail
 }
 
 // deskRoot is what all of its paths begin with. No route leads there, whatever its pattern holds.
@@ -144,6 +144,7 @@ func (g *Gateway) openDesk() {
 	g.desk.registrations, g.registry = r, r
 	g.registrationsOf, g.registrationsWaiting = g.registrationsBy, r.WaitForOwner
 	g.desk.reads.limit, g.desk.writes.limit = deskReads, deskWrites
+	g.desk.entries.limit, g.desk.all.limit = deskEntries, deskAllEntries
 }
 
 // termsOf is what a policy says of registrations.

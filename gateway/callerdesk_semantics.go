@@ -184,20 +184,15 @@ func (x *exchange) deleteSemantic(name string) bool {
 	return x.answerJSON(fasthttp.StatusOK, d)
 }
 
-// deskTrail is how much of what callers do goes into the trail, entries a minute of all callers together: who asks and takes back
-// without end shall not push out what operators have done. The log has all of it.
-const deskTrail = 20
-
-// audit notes and logs what a caller did.
+// audit logs what a caller did, and notes it while callers have room in the trail.
 func (x *exchange) audit(action, semantic, reason string) {
 	from := ""
 	if x.client.IsValid() {
 		from = x.client.String()
 	}
-	now := time.Now()
-	if ok, _ := x.g.desk.told.pass(deskTrail, now.Unix()/60); ok {
+	if x.g.desk.entry(x.start, x.caller.Index) {
 		x.g.auditDesk(console.AuditEntry{
-			Time: now, Actor: "caller:" + x.caller.ID, From: from, Action: action,
+			Time: time.Now(), Actor: "caller:" + x.caller.ID, From: from, Action: action,
 			Subject: x.caller.ID + "/" + semantic, Reason: reason, Outcome: "done",
 		})
 	}
