@@ -3,6 +3,7 @@ package history
 import (
 	"database/sql"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -106,6 +107,12 @@ func TestADamagedFileIsSetAside(t *testing.T) {
 			d.open()
 			if tc.late {
 				d.last(alice, ByMinute, Rate)
+				// Of what is on the disk all, or nothing: no zeros where there were numbers.
+				for i, v := range d.last(alice, 3*time.Hour, Rate) {
+					if v != 5 && !math.IsNaN(v) {
+						t.Errorf("minute %d is %v", i, v)
+					}
+				}
 			}
 			d.run(2*time.Minute, at(7))
 			d.Flush()
