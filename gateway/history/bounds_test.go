@@ -82,6 +82,9 @@ func TestNoneAreRememberedOfCallersIfNoneMayBe(t *testing.T) {
 		return map[Key]Sample{alice: {Rate: 5}, {Pool, "shared", ""}: {Seats: 8}}
 	})
 	d.want("a caller", d.last(alice, time.Minute, Rate), "60x-")
+	if n := d.Stats().GaveWay; n != 0 {
+		t.Errorf("%d have given way", n)
+	}
 	d.want("a pool", d.last(Key{Kind: Pool, Name: "shared"}, time.Minute, Seats), "60x8")
 }
 
