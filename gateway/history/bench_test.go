@@ -82,7 +82,7 @@ func BenchmarkHour(b *testing.B) {
 	}
 	over := func(written *time.Duration) {
 		began := time.Now()
-		h.packing.Wait()
+		h.waitPacked()
 		pack += time.Since(began)
 		minutes++
 		began = time.Now()
