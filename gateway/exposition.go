@@ -29,6 +29,7 @@ type gaugeStats struct {
 	AuditWaiting  int    // entries that the disk has not taken yet
 	AuditLost     uint64 // that it never will
 	AlertsWaiting int
+	GaveWay       uint64 // series of the history that had to
 }
 
 type failingGauge struct {
@@ -65,6 +66,7 @@ var help = map[string]string{
 	"tidegate_config_last_reload_successful":                "1 when the config file as it is now was taken, 0 when the gateway runs on with the one before.",
 	"tidegate_config_reloads_total":                         "Loads of the configuration, the first included, by result.",
 	"tidegate_flows":                                        "Flows that are remembered.",
+	"tidegate_history_gave_way_total":                       "Pairs of caller and semantic whose last minute is unknown to the history, as limits.history_series had no room for them.",
 	"tidegate_observed_queue_depth":                         "Requests that would wait, by pool and level, if what is observed were enforced.",
 	"tidegate_observed_total":                               "What would have become of requests whose rule is observed: passed, waited, gone, or a refusal's code. None of it happened.",
 	"tidegate_observing":                                    "1 while some rule is observed instead of enforced.",
@@ -107,6 +109,7 @@ func writeGauges(w io.Writer, s gaugeStats) {
 	gauge(w, "tidegate_audit_pending", s.AuditWaiting)
 	writeAvailability(w, s.Availability)
 	gauge(w, "tidegate_flows", s.Flows)
+	counter(w, "tidegate_history_gave_way_total", s.GaveWay)
 	gauge(w, "tidegate_overrides", s.Overrides)
 	if r := s.Record; r != nil {
 		gauge(w, "tidegate_record_bytes", r.Bytes)

@@ -24,7 +24,7 @@ func TestMetricsNamesAndTypesAreTheContract(t *testing.T) {
 		wait_estimate_error_seconds:histogram build_info{version,goversion}:gauge
 		availability{window}:gauge observed_total{caller,semantic,verdict}:counter observed_queue_depth{pool,level}:gauge
 		observing:gauge overrides:gauge record_bytes:gauge record_entries_total:counter record_dropped_total:counter
-		state_failing{what}:gauge alerts_total{result}:counter alerts_pending:gauge audit_pending:gauge audit_lost_total:counter queue_pressed_ratio{pool,level}:gauge`) {
+		state_failing{what}:gauge alerts_total{result}:counter alerts_pending:gauge audit_pending:gauge audit_lost_total:counter history_gave_way_total:counter queue_pressed_ratio{pool,level}:gauge`) {
 		name, kind, _ := strings.Cut(line, ":")
 		want["tidegate_"+name] = kind
 	}

@@ -93,6 +93,9 @@ func (g *Gateway) gauges() gaugeStats {
 	}
 	trail := g.audit.Stats()
 	s.AuditWaiting, s.AuditLost, s.AlertsWaiting = trail.Waiting, trail.Lost, g.alerts.Pending()
+	if h := g.history.Load(); h != nil {
+		s.GaveWay = h.Stats().GaveWay
+	}
 	for _, p := range g.parts {
 		_, err := p.of.Trouble()
 		s.Failing = append(s.Failing, failingGauge{p.what, err != nil})

@@ -198,6 +198,12 @@ func damaged(err error) bool {
 	return false
 }
 
+// full says whether an error is that there was no room, or that another process had the file, both of which pass.
+func full(err error) bool {
+	var of *sqlite.Error
+	return errors.As(err, &of) && (of.Code()&0xff == sqlite3.SQLITE_FULL || of.Code()&0xff == sqlite3.SQLITE_BUSY)
+}
+
 // asker is a connection or a transaction.
 type asker interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)

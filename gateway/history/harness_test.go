@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -18,7 +19,8 @@ type desk struct {
 	*History
 	t      *testing.T
 	path   string
-	now    time.Time
+	now    time.Time    // as the test sets it
+	shown  atomic.Int64 // and as the history is told, in seconds
 	most   int
 	failed []error
 	lost   map[int64]bool // seconds that are known by the minute only
@@ -33,7 +35,8 @@ func newDesk(t *testing.T) *desk {
 }
 
 func (d *desk) open() {
-	d.History = Open(Options{Path: d.path, MaxSeries: d.most, Now: func() time.Time { return d.now }, Failed: func(err error) { d.failed = append(d.failed, err) }})
+	d.shown.Store(d.now.Unix())
+	d.History = Open(Options{Path: d.path, MaxSeries: d.most, Now: func() time.Time { return time.Unix(d.shown.Load(), 0) }, Failed: func(err error) { d.failed = append(d.failed, err) }})
 }
 
 func (d *desk) restart() {
@@ -66,6 +69,7 @@ func (d *desk) kill() {
 // run adds a sample a second for so long.
 func (d *desk) run(long time.Duration, of func(at time.Time) map[Key]Sample) {
 	for end := d.now.Add(long); d.now.Before(end); d.now = d.now.Add(time.Second) {
+		d.shown.Store(d.now.Unix())
 		d.Add(d.now, func(yield func(Key, *Sample)) {
 			for k, s := range of(d.now) {
 				yield(k, &s)

@@ -40,9 +40,8 @@ const (
 // History is what is remembered. Safe for concurrent use, but for Add, which one goroutine calls.
 type History struct {
 	options Options
-	packing sync.WaitGroup // of the minute that is over
-
 	mu      sync.Mutex
+	packing chan struct{} // closed when the minute that is over has been packed; nil: none is yet
 	names   names
 	order   []*series // in which they came the last time
 	ordered []*series // and come this time
@@ -154,7 +153,7 @@ func (h *History) turn(second int64) bool {
 		return !h.closed
 	}
 	h.mu.Unlock()
-	h.packing.Wait() // of what was over a minute ago
+	h.waitPacked() // for what was over a minute ago
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
@@ -164,16 +163,29 @@ func (h *History) turn(second int64) bool {
 	if r := h.before; r != nil {
 		h.countTurns(r.minute, minute)
 		like := h.newest()
-		h.packing.Go(func() {
+		done := make(chan struct{})
+		h.packing = done
+		go func() {
+			defer close(done)
 			p, t := r.pack(like)
 			h.install(p, t, minute)
 			if h.keeper != nil {
 				h.keeper.wake()
 			}
-		})
+		}()
 	}
 	h.begin(minute, second%slots)
 	return true
+}
+
+// waitPacked waits until the minute that was over last has been packed.
+func (h *History) waitPacked() {
+	h.mu.Lock()
+	done := h.packing
+	h.mu.Unlock()
+	if done != nil {
+		<-done
+	}
 }
 
 // countTurns tells an hour that has turned from a clock that was set.
@@ -288,7 +300,7 @@ func (h *History) Close() {
 	}
 	h.closed = true
 	h.mu.Unlock()
-	h.packing.Wait()
+	h.waitPacked()
 	h.mu.Lock()
 	h.end()
 	r, like := h.before, h.newest()
@@ -304,7 +316,7 @@ func (h *History) Close() {
 
 // Flush waits until what was over before is on the disk, or has failed to get there.
 func (h *History) Flush() {
-	h.packing.Wait()
+	h.waitPacked()
 	if h.keeper != nil {
 		h.keeper.flush()
 	}

@@ -168,6 +168,9 @@ func (k *keeper) write() error {
 	}
 	b := k.h.batch()
 	if err := k.disk.Load().write(b, k.saved); err != nil {
+		if !full(err) && !damaged(err) {
+			k.let() // what the system has once failed to do, an open file may not get over
+		}
 		return fmt.Errorf("cannot write into it: %w", err)
 	}
 	k.h.wrote(b)

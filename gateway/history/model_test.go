@@ -55,7 +55,7 @@ func near(got, want, share, floor float64) bool {
 
 // Whatever happens, in whatever order: what is read is what was.
 func TestItIsAsANaiveModelHasIt(t *testing.T) {
-	for seed := range uint64(4) {
+	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { playModel(t, rand.New(rand.NewPCG(seed, 1))) })
 	}
 }
@@ -75,7 +75,7 @@ func playModel(t *testing.T, rnd *rand.Rand) {
 	m := make(model)
 	d := newDesk(t)
 	d.now = t0.Add(time.Duration(rnd.IntN(7200)) * time.Second)
-	for range 24 {
+	for range 20 {
 		switch rnd.IntN(8) {
 		case 0:
 			d.restart()

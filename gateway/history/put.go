@@ -58,7 +58,9 @@ func (h *History) activate(s *series) bool {
 		}
 		if r.limited >= h.options.MaxSeries && !h.makeRoom() {
 			r.lost[s.id] = struct{}{}
-			h.gaveWay++
+			if h.options.MaxSeries > 0 { // else nothing is missed
+				h.gaveWay++
+			}
 			return false
 		}
 		r.limited++

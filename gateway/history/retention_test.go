@@ -21,11 +21,11 @@ func (d *desk) count(query string) int64 {
 	return n[0]
 }
 
-// sparse adds one sample in twenty seconds: enough for each minute to be known.
+// sparse adds one sample in half a minute: enough for each minute to be known.
 func (d *desk) sparse(long time.Duration, of func(at time.Time) map[Key]Sample) {
-	for end := d.now.Add(long); d.now.Before(end); d.now = d.now.Add(19 * time.Second) {
+	for end := d.now.Add(long); d.now.Before(end); d.now = d.now.Add(29 * time.Second) {
 		d.run(time.Second, of)
-		if d.now.Minute() == 59 {
+		if d.now.Minute() == 59 && d.now.Second() < 30 {
 			d.Flush() // the keeper is not to be a day behind
 		}
 	}
@@ -41,7 +41,7 @@ func TestAWeekIsKeptAndNoMore(t *testing.T) {
 	if _, known := d.Read(t.Context(), passing, d.now, ByMinute); !known {
 		t.Error("who was there a week ago is forgotten")
 	}
-	week, _ := d.Read(t.Context(), alice, d.now.Add(-19*time.Second), ByMinute)
+	week, _ := d.Read(t.Context(), alice, d.now.Add(-29*time.Second), ByMinute)
 	if len(week.Fields[Rate]) != 7*24*60 {
 		t.Fatalf("%d minutes", len(week.Fields[Rate]))
 	}
@@ -80,11 +80,11 @@ func TestTheFileHasABound(t *testing.T) {
 	}
 	d.sparse(2*time.Minute, many(1))
 	d.Flush()
-	d.keeper.disk.Load().most = 2400 << 10
-	d.sparse(12*time.Hour, many(200))
+	d.keeper.disk.Load().most = 1200 << 10
+	d.sparse(8*time.Hour, many(90))
 	d.Flush()
 	used := d.count("SELECT page_count - freelist_count FROM pragma_page_count, pragma_freelist_count") * pageSize
-	if hours := d.count("SELECT count(*) FROM known"); used > 2600<<10 || hours < 3 || hours > 10 {
+	if hours := d.count("SELECT count(*) FROM known"); used > 1400<<10 || hours < 3 || hours > 10 {
 		t.Errorf("%d KiB for %d hours", used>>10, hours)
 	}
 	if n := d.count("SELECT count(DISTINCT hour) FROM hours") - d.count("SELECT count(*) FROM known"); n != 0 {
