@@ -23,13 +23,8 @@ func (g *Gateway) proposed(l *live, text []byte) (v console.CheckView, c *config
 		g.options.fit(c)
 		err = g.tryOut(c)
 	}
-	var problems config.Problems
-	switch {
-	case errors.As(err, &problems):
-		v.Problems = console.Problems(problems)
-		return v, nil
-	case err != nil:
-		v.Problems = []console.ProblemView{{File: g.options.Path, Message: err.Error()}}
+	if err != nil {
+		v.Problems = g.problemsOf(err, nil)
 		return v, nil
 	}
 	v.OK, v.Diff = true, config.DiffText(string(l.text), string(text), nil, nil)

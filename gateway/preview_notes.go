@@ -37,7 +37,24 @@ func previewNotes(p *player, inForce, next *config.Config) []string {
 			notes = append(notes, fmt.Sprintf("A rule of the plan %s names the route %s now. Which requests came by it was not kept: it counts for those of a kind that came by no other.", plan.Name, route))
 		}
 	}
+	if added := addedSemantics(inForce, next); len(added) > 0 {
+		notes = append(notes, fmt.Sprintf("Requests keep the kind that they were counted as: nothing has come yet as %s, and what was tagged so is played as default.", few(added)))
+	}
+	if observed := p.engines[len(p.engines)-1].Observing(); len(observed) > 0 {
+		notes = append(notes, fmt.Sprintf("The configuration observes (%s): nothing of that is refused, or waits but for seats, here as there.", few(observed)))
+	}
 	return append(notes, p.lost(next)...)
+}
+
+// addedSemantics are those that only the next configuration has.
+func addedSemantics(inForce, next *config.Config) (added []string) {
+	for i := range next.Semantics {
+		name := next.Semantics[i].Name
+		if !slices.ContainsFunc(inForce.Semantics, func(s config.Semantic) bool { return s.Name == name }) {
+			added = append(added, name)
+		}
+	}
+	return added
 }
 
 // newlyNamed are the routes that rules of a plan name and did not.

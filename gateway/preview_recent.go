@@ -12,9 +12,9 @@ import (
 	"tidegate/gateway/replay"
 )
 
-// rememberArrivals takes down what came in this second, for previews.
+// rememberArrivals takes down what came since the last census, for previews.
 func (g *Gateway) rememberArrivals(c *census) {
-	g.recent.Add(c.at, func(yield func(recent.Flow, int, time.Duration)) {
+	g.recent.Add(c.at, c.span, func(yield func(recent.Flow, int, time.Duration)) {
 		for i := range c.flows {
 			f := &c.flows[i]
 			if f.arrived > 0 {
@@ -48,28 +48,31 @@ func newPlayer(past *recent.Past, inForce *policy.Policy, engines ...*replay.Eng
 }
 
 func (p *player) play() {
-	p.past.Each(p.add, func(ends time.Time) bool {
-		begins := ends.Add(-time.Second).UnixNano()
-		for i := range p.second {
-			p.second[i].At = begins + p.spread.Int64N(int64(time.Second))
-		}
-		slices.SortStableFunc(p.second, func(a, b replay.Arrival) int { return cmp.Compare(a.At, b.At) })
-		for i := range p.second {
-			for _, e := range p.engines {
-				e.Arrive(&p.second[i])
-			}
-			if p.played++; p.played%atOnce == 0 {
-				runtime.Gosched()
-			}
-		}
-		p.second = p.second[:0]
-		return true
-	})
+	p.past.Each(p.add, p.arrive)
 	for _, e := range p.engines {
 		e.Finish()
 	}
 }
 
+// arrive plays the second that has been taken up.
+func (p *player) arrive(from, to time.Time) {
+	begins, span := from.UnixNano(), int64(to.Sub(from))
+	for i := range p.second {
+		p.second[i].At = begins + p.spread.Int64N(span)
+	}
+	slices.SortFunc(p.second, func(a, b replay.Arrival) int { return cmp.Compare(a.At, b.At) })
+	for i := range p.second {
+		for _, e := range p.engines {
+			e.Arrive(&p.second[i])
+		}
+		if p.played++; p.played%atOnce == 0 {
+			runtime.Gosched()
+		}
+	}
+	p.second = p.second[:0]
+}
+
+// add takes up what a flow sent in a second.
 func (p *player) add(flow, arrivals int, seat time.Duration) {
 	f := p.past.Flow(flow)
 	if p.origins[flow] == nil {

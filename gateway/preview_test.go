@@ -164,7 +164,7 @@ func TestAPreviewOfTooMuchPlaysTheNewest(t *testing.T) {
 	var l recent.Log
 	start := time.Unix(1_770_000_000, 0)
 	for s := range 30 {
-		l.Add(start.Add(time.Duration(s)*time.Second), func(yield func(recent.Flow, int, time.Duration)) {
+		l.Add(start.Add(time.Duration(s)*time.Second), time.Second, func(yield func(recent.Flow, int, time.Duration)) {
 			yield(recent.Flow{Caller: "ann", Semantic: "chat"}, 1000, 5*time.Millisecond)
 		})
 	}

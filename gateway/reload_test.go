@@ -36,7 +36,7 @@ func (w *world) apply(c *config.Config) (*console.Changed, error) {
 }
 
 // changed is a text with each pair's first replaced by its second; both must make a difference.
-func changed(t *testing.T, text string, pairs ...string) string {
+func changed(t testing.TB, text string, pairs ...string) string {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		next := strings.Replace(text, pairs[i], pairs[i+1], 1)

@@ -1,11 +1,20 @@
 // Package recent remembers what came of late: which flow had how many requests in which second, and how long they held
 // their seats. It is what a changed configuration is tried on before it is brought into force.
 //
-// A second costs about four bytes for each flow that sent something in it, and a flow that is remembered its names; all of it
-// together stays within [MaxBytes], the oldest seconds making room.
+// # Time
+//
+// Seconds follow one another without a gap: each is as long as the time since the one before, by a clock that nobody sets,
+// and when they were is counted back from the last one. So a clock that is set changes nothing, and what came while a
+// second was late is spread over all of it.
+//
+// # Memory
+//
+// A second costs about four bytes for each flow that sent something in it, and a flow that is remembered its names and
+// its place; all of it together stays within [MaxBytes], the oldest seconds making room.
 package recent
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"sync"
@@ -18,8 +27,10 @@ const (
 	// MaxBytes is what is held at most.
 	MaxBytes = 32 << 20
 
-	perSecond = 64  // bytes of a second beside its flows
-	perFlow   = 192 // bytes of a flow beside its names: it stands in a list and in a map
+	perSecond = 64 // bytes of a second beside its flows
+	// perFlow is the bytes of a flow's place, in use or free, as measured while flows come and go: 72 in the list and 73 in
+	// the map, of which such a map is full to a third at worst, and the list has room to grow.
+	perFlow = 512
 )
 
 // Flow is who sent.
@@ -29,8 +40,9 @@ type Flow struct {
 	Tenant           string // empty where it is not told apart by tenant
 }
 
+// bytes is what its names take, twice that of short ones for what they are rounded up to.
 func (f *Flow) bytes() int {
-	return perFlow + 2*(len(f.Caller)+len(f.Semantic)+len(f.Route)+len(f.Tenant))
+	return 2 * (len(f.Caller) + len(f.Semantic) + len(f.Route) + len(f.Tenant))
 }
 
 // Log is the memory. The zero value is empty. Safe for concurrent use.
@@ -40,7 +52,12 @@ type Log struct {
 	flows   []known
 	free    []int // places in flows that nothing in seconds names
 	seconds []second
+	span    time.Duration // of all seconds
+	last    time.Time     // when the last of them ended
 	bytes   int
+	scratch []byte
+
+	most int // bytes; 0: MaxBytes
 }
 
 type known struct {
@@ -48,28 +65,24 @@ type known struct {
 	seconds int // in which it is named
 }
 
-// second is one second's arrivals: for each flow its place as a difference to the one before, how many, and their seat
-// time in units of 100 µs, as varints.
+// second is the arrivals of a second or so: for each flow its place as a difference to the one before, how many, and their
+// seat time in units of 100 µs, as varints.
 type second struct {
-	at   int64 // seconds since 1970
+	span time.Duration
 	data []byte
 }
 
-const seatUnit = 100 * time.Microsecond
+const (
+	seatUnit  = 100 * time.Microsecond
+	shortSpan = time.Millisecond
+)
 
-// Add takes in the arrivals of the second that ends now: each calls yield once for each flow that had any, with its mean seat
-// time (0: unknown). A second that was there before, or that lies before the last one (the clock was set back), is left out.
-func (l *Log) Add(now time.Time, each func(yield func(f Flow, arrivals int, seat time.Duration))) {
+// Add takes in the arrivals of the time that ends now and was so long, a millisecond at least: each calls yield once for
+// each flow that had any, with its mean seat time (0: unknown).
+func (l *Log) Add(now time.Time, span time.Duration, each func(yield func(f Flow, arrivals int, seat time.Duration))) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at := now.Unix()
-	if n := len(l.seconds); n > 0 && at <= l.seconds[n-1].at {
-		if l.seconds[n-1].at-at < int64(Span/time.Second) {
-			return
-		}
-		l.forget(n) // the clock was far ahead: nothing of that was real
-	}
-	var data []byte
+	l.scratch = l.scratch[:0]
 	last := 0
 	each(func(f Flow, arrivals int, seat time.Duration) {
 		if arrivals <= 0 {
@@ -77,22 +90,39 @@ func (l *Log) Add(now time.Time, each func(yield func(f Flow, arrivals int, seat
 		}
 		i := l.place(f)
 		l.flows[i].seconds++
-		data = binary.AppendVarint(data, int64(i-last))
-		data = binary.AppendUvarint(data, uint64(arrivals))
-		data = binary.AppendUvarint(data, uint64(max(seat, 0)/seatUnit))
+		l.write(i-last, arrivals, seatUnits(seat))
 		last = i
 	})
-	l.seconds = append(l.seconds, second{at, slices.Clip(data)})
-	l.bytes += perSecond + len(data)
+	s := second{min(max(span, shortSpan), Span), slices.Clone(l.scratch)}
+	l.seconds = append(l.seconds, s)
+	l.bytes += s.bytes()
+	l.span += s.span
+	l.last = now.Round(0) // only what the clock says: how far apart seconds are is known
 	old := 0
-	for old < len(l.seconds) && l.seconds[old].at <= at-int64(Span/time.Second) {
-		old++
+	for span := l.span; span-l.seconds[old].span >= Span; old++ {
+		span -= l.seconds[old].span
 	}
 	l.forget(old)
-	for l.bytes > MaxBytes && len(l.seconds) > 0 {
+	for l.bytes > cmp.Or(l.most, MaxBytes) && len(l.seconds) > 0 {
 		l.forget(max(1, len(l.seconds)/16))
 	}
 }
+
+// seatUnits is a seat time as it is written: 0 is unknown, so what is known is at least 1.
+func seatUnits(seat time.Duration) uint64 {
+	if seat <= 0 {
+		return 0
+	}
+	return uint64(max((seat+seatUnit/2)/seatUnit, 1))
+}
+
+func (l *Log) write(difference, arrivals int, seat uint64) {
+	l.scratch = binary.AppendVarint(l.scratch, int64(difference))
+	l.scratch = binary.AppendUvarint(l.scratch, uint64(arrivals))
+	l.scratch = binary.AppendUvarint(l.scratch, seat)
+}
+
+func (s *second) bytes() int { return perSecond + cap(s.data) }
 
 // place is a flow's, made at need. l.mu is held.
 func (l *Log) place(f Flow) int {
@@ -108,6 +138,7 @@ func (l *Log) place(f Flow) int {
 		l.flows[i] = known{Flow: f}
 	} else {
 		l.flows = append(l.flows, known{Flow: f})
+		l.bytes += perFlow
 	}
 	l.byName[f] = i
 	l.bytes += f.bytes()
@@ -116,8 +147,10 @@ func (l *Log) place(f Flow) int {
 
 // forget drops the oldest seconds, and the flows that only they name. l.mu is held.
 func (l *Log) forget(n int) {
-	for _, s := range l.seconds[:n] {
-		l.bytes -= perSecond + len(s.data)
+	for i := range l.seconds[:n] {
+		s := &l.seconds[i]
+		l.bytes -= s.bytes()
+		l.span -= s.span
 		s.each(func(i, _ int, _ time.Duration) {
 			f := &l.flows[i]
 			if f.seconds--; f.seconds == 0 {
@@ -129,6 +162,39 @@ func (l *Log) forget(n int) {
 		})
 	}
 	l.seconds = slices.Delete(l.seconds, 0, n)
+	if len(l.free) >= fewPlaces && len(l.free) > len(l.flows)/4 {
+		l.compact()
+	}
+}
+
+// fewPlaces are not worth being given back.
+const fewPlaces = 1024
+
+// compact gives back the places that are free: neither lists nor maps shrink by themselves. l.mu is held.
+func (l *Log) compact() {
+	used := len(l.flows) - len(l.free)
+	flows, byName, moved := make([]known, 0, used), make(map[Flow]int, used), make([]int, len(l.flows))
+	for i, f := range l.flows {
+		if f.seconds > 0 {
+			moved[i] = len(flows)
+			byName[f.Flow] = len(flows)
+			flows = append(flows, f)
+		}
+	}
+	l.bytes -= len(l.free) * perFlow
+	l.flows, l.byName, l.free = flows, byName, nil
+	for i := range l.seconds {
+		s := &l.seconds[i]
+		l.bytes -= s.bytes()
+		l.scratch = l.scratch[:0]
+		last := 0
+		s.each(func(i, arrivals int, seat time.Duration) {
+			l.write(moved[i]-last, arrivals, seatUnits(seat))
+			last = moved[i]
+		})
+		s.data = slices.Clone(l.scratch) // whoever reads the old one reads on
+		l.bytes += s.bytes()
+	}
 }
 
 // each reads what Add wrote.

@@ -9,13 +9,14 @@ import (
 type Past struct {
 	flows   []Flow
 	seconds []second
+	last    time.Time
 	cut     bool
 }
 
 // Past is what is remembered, at most so many requests: the oldest seconds are left out. 0 is any number.
 func (l *Log) Past(most int64) *Past {
 	l.mu.Lock()
-	p := &Past{flows: make([]Flow, len(l.flows)), seconds: slices.Clone(l.seconds)}
+	p := &Past{flows: make([]Flow, len(l.flows)), seconds: slices.Clone(l.seconds), last: l.last}
 	for i := range l.flows {
 		p.flows[i] = l.flows[i].Flow
 	}
@@ -49,12 +50,16 @@ func (p *Past) Requests() (n int64) {
 	return n
 }
 
-// Bounds are the first and the last moment that are known; the same where nothing is.
+// Bounds are the first and the last moment that are known; both zero where nothing is.
 func (p *Past) Bounds() (from, to time.Time) {
 	if len(p.seconds) == 0 {
 		return from, to
 	}
-	return time.Unix(p.seconds[0].at-1, 0), time.Unix(p.seconds[len(p.seconds)-1].at, 0)
+	from = p.last
+	for i := range p.seconds {
+		from = from.Add(-p.seconds[i].span)
+	}
+	return from, p.last
 }
 
 // Flow is one of those that Each names.
@@ -64,12 +69,13 @@ func (p *Past) Flow(i int) *Flow { return &p.flows[i] }
 func (p *Past) Flows() int { return len(p.flows) }
 
 // Each shows second by second, oldest first, which flows had how many arrivals, and how long they held their seats (0:
-// unknown). done is called after each second, and stops it by saying so.
-func (p *Past) Each(visit func(flow, arrivals int, seat time.Duration), done func(ends time.Time) bool) {
+// unknown). done is called after each second with its bounds.
+func (p *Past) Each(visit func(flow, arrivals int, seat time.Duration), done func(from, to time.Time)) {
+	from, _ := p.Bounds()
 	for i := range p.seconds {
 		p.seconds[i].each(visit)
-		if !done(time.Unix(p.seconds[i].at, 0)) {
-			return
-		}
+		to := from.Add(p.seconds[i].span)
+		done(from, to)
+		from = to
 	}
 }

@@ -137,6 +137,9 @@ func NewEngine(c *config.Config, p Play) (*Engine, error) {
 	return e, nil
 }
 
+// Observing names what is only observed, in the words of the configuration.
+func (e *Engine) Observing() []string { return e.policy.Observing() }
+
 // moment is a moment of the trace's clock as the core is told it. Only how far moments are apart counts there, and that is
 // found three times faster between moments with a monotonic part, which only the machine's clock gives: so they are counted
 // from the moment at which the engine began, and what the machine's clock says has no part in anything.

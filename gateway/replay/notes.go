@@ -13,7 +13,9 @@ func (e *Engine) notes() []Note {
 	if e.setup.Observe {
 		say("the config observes (%s): what it observes is held back by nothing but the seats; enforcing would have let wait or refused as told", strings.Join(e.policy.Observing(), ", "))
 	}
-	if n := len(e.made); n > 0 {
+	if n := len(e.made); n > 0 && e.live {
+		say("callers that the config lacks (%d) are refused", n)
+	} else if n > 0 {
 		for _, c := range e.made {
 			say("callers that the config lacks (%d) have plan %s, pool %s and all semantics", n, c.Plan.Name, c.Pool)
 			break
