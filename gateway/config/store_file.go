@@ -50,7 +50,7 @@ func isLeftover(name string) bool {
 }
 
 func readVersion(path string, number int) (Version, error) {
-	data, err := readStored(path)
+	data, err := ReadKept(path, maxStored)
 	if err != nil {
 		return Version{}, err
 	}
@@ -83,7 +83,7 @@ func KeptOverrides(dir string) ([]Override, error) {
 
 // readOverrides reads the overrides; there are none where there is no file.
 func readOverrides(path string) ([]Override, error) {
-	data, err := readStored(path)
+	data, err := ReadKept(path, maxStored)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -105,8 +105,9 @@ func damage(data []byte, err error) error {
 	return fmt.Errorf("not readable: %w", err)
 }
 
-// readStored reads a regular file; nothing else is opened, since a pipe would be waited for without end.
-func readStored(path string) ([]byte, error) {
+// ReadKept reads a file of at most so many bytes that an earlier run has kept: a regular one and nothing else, since a pipe would
+// be waited for without end.
+func ReadKept(path string, most int64) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
@@ -119,9 +120,9 @@ func readStored(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxStored+1))
-	if err == nil && len(data) > maxStored {
-		err = fmt.Errorf("it is larger than %d MiB", maxStored>>20)
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fmt.Errorf("it is larger than %d MiB", most>>20)
 	}
 	return data, err
 }

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"unicode/utf8"
+
+	"tidegate/gateway/config"
 )
 
 // format is the number of the file's form. Another number is another program's.
@@ -44,7 +44,7 @@ func encode(list []*Registration) ([]byte, error) {
 // readFile reads what is kept; nothing where there is no file. odd says what could not be read: of the whole, or of
 // single registrations, which are left out.
 func readFile(path string) (list []*Registration, odd []error) {
-	data, err := readRegular(path)
+	data, err := config.ReadKept(path, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
@@ -106,25 +106,4 @@ func (r *Registration) check() error {
 		return fmt.Errorf("by and reason are at most %d bytes", maxText)
 	}
 	return nil
-}
-
-// readRegular reads a regular file and nothing else: a pipe would be waited for without end.
-func readRegular(path string) ([]byte, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("it is no regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("it is larger than %d MiB", maxFile>>20)
-	}
-	return data, err
 }
