@@ -130,6 +130,14 @@ func (w written) config() ([]byte, error) {
 	return text, nil
 }
 
+// readConfig reads a request whose body is a config. What is held for it has to be released, error or not.
+func (c *Console) readConfig(ctx *fasthttp.RequestCtx) (w written, text []byte, err error) {
+	if w, err = c.readWrite(ctx, takesConfig); err == nil {
+		text, err = w.config()
+	}
+	return w, text, err
+}
+
 // putConfig makes a text the config file, if what it was made from is still in force.
 func (c *Console) putConfig(ctx *fasthttp.RequestCtx, who visitor) error {
 	ifMatch, err := c.ifMatch(ctx)
@@ -139,12 +147,8 @@ func (c *Console) putConfig(ctx *fasthttp.RequestCtx, who visitor) error {
 	if ifMatch == "" {
 		return problemUnconditional
 	}
-	w, err := c.readWrite(ctx, takesConfig)
+	w, text, err := c.readConfig(ctx)
 	defer w.release()
-	if err != nil {
-		return err
-	}
-	text, err := w.config()
 	if err != nil {
 		return err
 	}

@@ -7,12 +7,8 @@ func (c *Console) check(ctx *fasthttp.RequestCtx, who visitor) error {
 	if c.options.Check == nil {
 		return problemNotReady
 	}
-	w, err := c.readWrite(ctx, takesConfig)
+	w, text, err := c.readConfig(ctx)
 	defer w.release()
-	if err != nil {
-		return err
-	}
-	text, err := w.config()
 	if err != nil {
 		return err
 	}
@@ -39,12 +35,8 @@ func (c *Console) preview(ctx *fasthttp.RequestCtx, who visitor) error {
 	if c.options.Preview == nil {
 		return problemNotReady
 	}
-	w, err := c.readWrite(ctx, takesConfig)
+	w, text, err := c.readConfig(ctx)
 	defer w.release()
-	if err != nil {
-		return err
-	}
-	text, err := w.config()
 	if err != nil {
 		return err
 	}
